@@ -29,6 +29,13 @@ impl<T: Copy> Range<T> {
     }
 }
 
+impl<T: PartialOrd> Range<T> {
+    /// Whether `value` lies in it, its ends included.
+    pub fn contains(&self, value: &T) -> bool {
+        self.from.as_ref().is_none_or(|from| from <= value) && self.to.as_ref().is_none_or(|to| value <= to)
+    }
+}
+
 /// A filter on text that may hold wildcards (contract, "Common rules" 7).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum TextFilter {
@@ -124,6 +131,17 @@ pub enum InvalidFilter {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_range_has_its_ends_and_may_be_open() {
+        let of = |from, to| Range { from, to };
+        let found = |range: Range<i64>| (1..=5).filter(|value| range.contains(value)).collect::<Vec<_>>();
+        assert_eq!(found(of(Some(2), Some(4))), [2, 3, 4]);
+        assert_eq!(found(of(None, Some(2))), [1, 2]);
+        assert_eq!(found(of(Some(4), None)), [4, 5]);
+        assert_eq!(found(Range::exactly(3)), [3]);
+        assert_eq!(found(of(Some(4), Some(2))), [0; 0]);
+    }
 
     #[test]
     fn a_pattern_needs_three_characters() {

@@ -61,9 +61,6 @@ impl LeadFilter {
             created,
             updated,
         } = self;
-        let within = |range: &Range<Timestamp>, stamp: Timestamp| {
-            range.from.is_none_or(|from| from <= stamp) && range.to.is_none_or(|to| stamp <= to)
-        };
         let content = &lead.content;
         site.is_none_or(|site| site == content.site)
             && status.is_none_or(|status| status == content.status)
@@ -78,7 +75,7 @@ impl LeadFilter {
             && contact.is_none_or(|contact| Some(contact) == content.contact)
             && vehicle.is_none_or(concerns)
             && rating_min.is_none_or(|least| content.rating.is_some_and(|rating| rating >= least))
-            && created.as_ref().is_none_or(|range| within(range, lead.created))
-            && updated.as_ref().is_none_or(|range| within(range, lead.updated))
+            && created.is_none_or(|range| range.contains(&lead.created))
+            && updated.is_none_or(|range| range.contains(&lead.updated))
     }
 }

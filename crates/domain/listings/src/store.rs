@@ -180,10 +180,7 @@ impl ListingFilter {
     pub fn matches(&self, facts: &AdvertFacts, updated: Timestamp) -> bool {
         let text = |filter: &Option<TextFilter>, text: &str| filter.as_ref().is_none_or(|filter| filter.matches(text));
         let number = |range: Option<Range<i64>>, number: Option<i64>| {
-            let within = |Range { from, to }: Range<i64>| {
-                number.is_some_and(|number| from.is_none_or(|from| number >= from) && to.is_none_or(|to| number <= to))
-            };
-            range.is_none_or(within)
+            range.is_none_or(|range| number.is_some_and(|number| range.contains(&number)))
         };
         text(&self.make, &facts.make)
             && text(&self.model, &facts.model)

@@ -324,9 +324,7 @@ impl FieldCondition {
         match (self, key) {
             (Self::AnyOf(texts), Key::Text(text)) => texts.contains(text),
             (Self::Text(filter), Key::Text(text)) => filter.matches(text),
-            (Self::Within(range), Key::Number(number)) => {
-                range.from.is_none_or(|from| from <= *number) && range.to.is_none_or(|to| *number <= to)
-            }
+            (Self::Within(range), Key::Number(number)) => range.contains(number),
             _ => false,
         }
     }
@@ -424,9 +422,6 @@ impl VehicleFilter {
             fields,
         } = self;
         let content = &vehicle.content;
-        let within = |range: &Option<Range<Timestamp>>, at: Timestamp| {
-            range.is_none_or(|range| range.from.is_none_or(|from| from <= at) && range.to.is_none_or(|to| at <= to))
-        };
         let mark = content.registration.as_ref().map(Registration::key);
         let keys = vehicle.keys();
         let is = |filter: &FieldFilter| {
@@ -444,8 +439,8 @@ impl VehicleFilter {
             && tag_name
                 .as_ref()
                 .is_none_or(|name| content.tags.iter().any(|tag| tag.name == *name))
-            && within(created, vehicle.created)
-            && within(updated, vehicle.updated)
+            && created.is_none_or(|range| range.contains(&vehicle.created))
+            && updated.is_none_or(|range| range.contains(&vehicle.updated))
             && fields.iter().all(is)
     }
 }

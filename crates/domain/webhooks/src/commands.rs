@@ -28,11 +28,8 @@ impl EventFilter {
     /// Whether the log shows that event.
     pub fn passes(&self, event: &EventHead) -> bool {
         let Self { names, record, created } = self;
-        let within = |range: &Range<Timestamp>| {
-            range.from.is_none_or(|from| event.at >= from) && range.to.is_none_or(|to| event.at <= to)
-        };
         names.contains(&event.name)
             && record.is_none_or(|record| record == event.record)
-            && created.as_ref().is_none_or(within)
+            && created.is_none_or(|range| range.contains(&event.at))
     }
 }
