@@ -7,6 +7,8 @@ use std::thread::{self, JoinHandle};
 
 use tokio::sync::Mutex;
 
+use super::File;
+use super::checkpointer::Checkpointer;
 use super::queue::WriteQueue;
 use super::writer::Writer;
 
@@ -19,11 +21,12 @@ pub(super) struct Flusher {
 }
 
 impl Flusher {
-    pub(super) fn start(writer: Arc<Mutex<Writer>>, queue: Arc<WriteQueue>) -> io::Result<Self> {
+    pub(super) fn start(writer: Arc<Mutex<Writer>>, queue: Arc<WriteQueue>, file: Arc<File>) -> io::Result<Self> {
+        let checkpointer = Checkpointer::start(file)?;
         let ending = Arc::new(AtomicBool::new(false));
         let thread = thread::Builder::new().name("sqlite-commit".to_owned()).spawn({
             let ending = Arc::clone(&ending);
-            move || run(&writer, &queue, &ending)
+            move || run(&writer, &queue, &checkpointer, &ending)
         })?;
         Ok(Self {
             ending,
@@ -52,7 +55,7 @@ impl Drop for Flusher {
     }
 }
 
-fn run(writer: &Mutex<Writer>, queue: &Arc<WriteQueue>, ending: &AtomicBool) {
+fn run(writer: &Mutex<Writer>, queue: &Arc<WriteQueue>, checkpointer: &Checkpointer, ending: &AtomicBool) {
     loop {
         // A wake-up that comes before this is kept.
         thread::park();
@@ -68,6 +71,7 @@ fn run(writer: &Mutex<Writer>, queue: &Arc<WriteQueue>, ending: &AtomicBool) {
             // A waiter that went away needs no notification.
             let _ = waiter.send(verdict.clone());
         }
+        checkpointer.wake();
         if last {
             return;
         }

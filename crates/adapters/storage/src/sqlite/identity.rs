@@ -147,6 +147,11 @@ impl Identity {
         }
     }
 
+    /// How many bytes the log's file has, some of which may be of no use any more.
+    pub(super) fn log_bytes(&self) -> u64 {
+        fs::metadata(&self.log).map_or(0, |found| found.len())
+    }
+
     fn look(&self) -> Result<(), Trouble> {
         let Some(opened) = self.opened.get() else {
             return Ok(());

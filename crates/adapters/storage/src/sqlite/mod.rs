@@ -5,6 +5,7 @@
 //!
 //! A foreign key must not be deferred: it would fail the shared commit, and with it all sessions' writes.
 
+mod checkpointer;
 mod conn;
 pub(crate) mod deliveries;
 pub(crate) mod dialect;

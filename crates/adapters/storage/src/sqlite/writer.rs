@@ -82,7 +82,7 @@ impl WriterHandle {
         };
         let writer = Arc::new(Mutex::new(writer));
         let queue = Arc::<WriteQueue>::default();
-        let flusher = Flusher::start(Arc::clone(&writer), Arc::clone(&queue))?;
+        let flusher = Flusher::start(Arc::clone(&writer), Arc::clone(&queue), Arc::clone(&file))?;
         Ok(Self {
             writer,
             queue,
@@ -154,7 +154,10 @@ pub(super) type Outcome = Result<(), CommitFailure>;
 impl Writer {
     /// Joins the shared transaction, and opens it for the first who comes. May be cancelled at any point.
     pub(super) async fn enter(&mut self) -> StoreResult<()> {
-        self.file.identity.verify().inspect_err(|_| self.verdict.forget())?;
+        if !self.open {
+            // Those who join are told by the commit.
+            self.file.identity.verify().inspect_err(|_| self.verdict.forget())?;
+        }
         if self.broken {
             let file = Arc::clone(&self.file);
             let opened = spawn_blocking(move || Link::open(&file, Role::Writer)).await;

@@ -577,6 +577,23 @@ async fn a_file_that_was_compacted_is_no_truncated_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_long_log_is_moved_to_the_file_while_others_write() {
+    let fixture = Fixture::new().await;
+    let length = || fs::metadata(fixture.folder.path().join("test.db")).unwrap().len();
+    let before = length();
+    let mut session = fixture.engine.begin().await.unwrap();
+    let much = "INSERT INTO notes
+        WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
+        SELECT i, i || hex(randomblob(500)) FROM n";
+    session.batch_execute(much).await.unwrap();
+    session.commit().await.unwrap();
+    let mut writer = fixture.engine.begin().await.unwrap();
+    write(&mut writer, -1).await.unwrap();
+    until(|| length() > before + 8 * 1024 * 1024).await;
+    writer.commit().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_log_that_was_emptied_is_noticed() {
     let fixture = Fixture::new().await;
     write_and_commit(&fixture.engine, 1).await;
