@@ -181,7 +181,8 @@ static LAYOUT: LazyLock<String> = LazyLock::new(|| {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LeadPreview {
     id: LeadId,
-    members: String,
+    /// As [`LeadPreview::written`] gave it.
+    text: String,
 }
 
 impl LeadPreview {
@@ -190,29 +191,20 @@ impl LeadPreview {
     /// # Errors
     /// None are known: any lead can be written as JSON.
     pub fn written(lead: &Lead) -> serde_json::Result<String> {
-        Ok(format!("{}{}", *LAYOUT, Self::members(lead)?))
-    }
-
-    /// The lead for which [`LeadPreview::written`] gave `text`. `None` if the simple view was another one then, which a later
-    /// release has changed: now the lead itself has to be read.
-    pub fn stored(id: LeadId, mut text: String) -> Option<Self> {
-        if !text.starts_with(&*LAYOUT) {
-            return None;
-        }
-        text.drain(..LAYOUT.len());
-        Some(Self { id, members: text })
-    }
-
-    /// The JSON members that the simple view has of `lead` after its id.
-    fn members(lead: &Lead) -> serde_json::Result<String> {
         let without_id = SimpleLead {
             id: LeadId::new(0),
             ..SimpleLead::new(lead)
         };
         let mut text = serde_json::to_string(&without_id)?;
         text.pop();
-        text.drain(..BEFORE_MEMBERS.len());
+        text.replace_range(..BEFORE_MEMBERS.len(), &LAYOUT);
         Ok(text)
+    }
+
+    /// The lead for which [`LeadPreview::written`] gave `text`. `None` if the simple view was another one then, which a later
+    /// release has changed: now the lead itself has to be read.
+    pub fn stored(id: LeadId, text: String) -> Option<Self> {
+        text.starts_with(&*LAYOUT).then_some(Self { id, text })
     }
 
     /// `lead` in the simple view.
@@ -222,7 +214,7 @@ impl LeadPreview {
     pub fn of(lead: &Lead) -> serde_json::Result<Self> {
         Ok(Self {
             id: lead.id,
-            members: Self::members(lead)?,
+            text: Self::written(lead)?,
         })
     }
 
@@ -232,12 +224,17 @@ impl LeadPreview {
     }
 
     /// Appends its JSON.
-    pub fn write_to(&self, json: &mut Vec<u8>) {
+    ///
+    /// # Errors
+    /// None are known.
+    pub fn write_to(&self, json: &mut Vec<u8>) -> serde_json::Result<()> {
+        let members = self.text.get(LAYOUT.len()..).unwrap_or_default();
         json.extend_from_slice(br#"{"id":"#);
-        json.extend_from_slice(self.id.to_string().as_bytes());
+        serde_json::to_writer(&mut *json, &self.id)?;
         json.push(b',');
-        json.extend_from_slice(self.members.as_bytes());
+        json.extend_from_slice(members.as_bytes());
         json.push(b'}');
+        Ok(())
     }
 }
 

@@ -132,7 +132,7 @@ impl VehiclePreview {
         // Behind the brace, where the id was left out.
         let members = text.get(LAYOUT.len() + 1..).unwrap_or_default();
         json.extend_from_slice(br#"{"id":"#);
-        json.extend_from_slice(id.to_string().as_bytes());
+        serde_json::to_writer(&mut *json, id)?;
         json.push(b',');
         let mut parts = members.split(EDGE);
         while let Some(plain) = parts.next() {

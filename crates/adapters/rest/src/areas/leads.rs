@@ -29,7 +29,7 @@ use crate::{
     operation::{Declared, Operation, operations},
     parameters::{EmailFilter, ListRenderingParameters, PageParameters, RenderingParameters, filters, parameters},
     record::Personal,
-    reply::{Answer, Deleted, Envelope, Reply},
+    reply::{Answer, Deleted, Envelope, Reply, unwritable},
     schemas::{self, MomentRange},
     validated::ParsedBody,
 };
@@ -108,10 +108,7 @@ async fn list_leads(call: Call) -> Result<Answer, ApiError> {
                 call,
                 RecordSize::Small,
                 async move |session, call, page| leads::preview_leads(session, &call.caller, &filter, page).await,
-                |item, lead| {
-                    lead.write_to(item.body);
-                    Ok(())
-                },
+                |item, lead| lead.write_to(item.body).map_err(unwritable),
             )
             .await
         }

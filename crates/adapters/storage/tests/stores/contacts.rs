@@ -1133,7 +1133,7 @@ async fn a_long_erasure_continues_in_parts(installation: Installation) {
         .unwrap();
     for preview in previews.items {
         let mut json = Vec::new();
-        preview.write_to(&mut json);
+        preview.write_to(&mut json).unwrap();
         let json: Value = serde_json::from_slice(&json).unwrap();
         let expected = (preview.id() == other.id).then(|| bystander.id.get());
         assert_eq!(json["contact"], json!(expected));
