@@ -59,7 +59,8 @@ impl<'a> Bench<'a> {
     }
 
     pub(super) fn run_all(&mut self) -> Result<()> {
-        thread::sleep(Duration::from_secs(1));
+        // The allocator gives back what the start has freed a second later.
+        thread::sleep(Duration::from_secs(3));
         let process = self.server.process();
         self.at_most("memory, idle", procfs::memory(process)?, "MB", [10.0; 2]);
         let workloads = workloads::all(self)?;
