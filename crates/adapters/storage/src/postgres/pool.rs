@@ -52,7 +52,11 @@ impl Pool {
         });
         let manager = AsyncDieselConnectionManager::new_with_config("", manager);
         let size = config.pool_size.max(1);
-        let connections = deadpool::Pool::builder(manager).max_size(size).build();
+        let connections = deadpool::Pool::builder(manager)
+            .max_size(size)
+            // What the server keeps for a connection that was just used is still in its processor's cache.
+            .queue_mode(::deadpool::managed::QueueMode::Lifo)
+            .build();
         Ok(Self {
             connections: connections.map_err(|error| OpenError::Pool(error.into()))?,
             wait: config.wait,
