@@ -24,7 +24,7 @@ pub(crate) struct BusinessRow {
 
 /// What is written of a business: everything but its id.
 #[derive(Clone, Debug, Insertable, AsChangeset)]
-#[diesel(table_name = crate::schema::businesses, check_for_backend(Pg, Sqlite))]
+#[diesel(table_name = crate::schema::businesses, check_for_backend(Pg, Sqlite), treat_none_as_default_value = false)]
 pub(crate) struct BusinessValues {
     pub(crate) tag: String,
     pub(crate) name: String,
@@ -43,7 +43,7 @@ pub(crate) struct BusinessValues {
 
 /// A key. `scopes` is a JSON array of names.
 #[derive(Clone, Debug, Queryable, Selectable, Insertable)]
-#[diesel(table_name = crate::schema::api_keys, check_for_backend(Pg, Sqlite))]
+#[diesel(table_name = crate::schema::api_keys, check_for_backend(Pg, Sqlite), treat_none_as_default_value = false)]
 pub(crate) struct ApiKeyRow {
     pub(crate) id: String,
     pub(crate) secret_hash: Vec<u8>,

@@ -13,7 +13,7 @@ macro_rules! values {
     ) => {
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq, Eq, Insertable, Queryable, Selectable)]
-        #[diesel(table_name = $table, check_for_backend(Pg, Sqlite))]
+        #[diesel(table_name = $table, check_for_backend(Pg, Sqlite), treat_none_as_default_value = false)]
         pub(crate) struct $values {
             $(pub(crate) $field: $type,)+
         }

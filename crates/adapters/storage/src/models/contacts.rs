@@ -55,7 +55,7 @@ pub(crate) struct ContactRow {
 
 /// A new contact, but for the id that the database gives it.
 #[derive(Clone, Debug, Insertable)]
-#[diesel(table_name = contacts, check_for_backend(Pg, Sqlite))]
+#[diesel(table_name = contacts, check_for_backend(Pg, Sqlite), treat_none_as_default_value = false)]
 pub(crate) struct NewContactRow {
     pub(crate) business_id: i64,
     pub(crate) created: i64,
@@ -208,7 +208,7 @@ pub(crate) struct NoteRow {
 
 /// A new note, but for the id that the database gives it.
 #[derive(Clone, Debug, Insertable)]
-#[diesel(table_name = crate::schema::contact_notes, check_for_backend(Pg, Sqlite))]
+#[diesel(table_name = crate::schema::contact_notes, check_for_backend(Pg, Sqlite), treat_none_as_default_value = false)]
 pub(crate) struct NewNoteRow<'a> {
     pub(crate) business_id: i64,
     pub(crate) contact_id: i64,

@@ -7,7 +7,7 @@ use crate::error::other;
 
 /// An event. `data` is JSON.
 #[derive(Clone, Debug, Insertable)]
-#[diesel(table_name = crate::schema::events)]
+#[diesel(table_name = crate::schema::events, treat_none_as_default_value = false)]
 pub(crate) struct EventRow<'a> {
     pub(crate) business_id: i64,
     pub(crate) sequence: i64,

@@ -2,7 +2,7 @@ use diesel::prelude::*;
 
 /// An answer that is stored for a retry.
 #[derive(Clone, Debug, Insertable)]
-#[diesel(table_name = crate::schema::idempotency_keys)]
+#[diesel(table_name = crate::schema::idempotency_keys, treat_none_as_default_value = false)]
 pub(crate) struct AnswerRow {
     pub(crate) business_id: i64,
     pub(crate) key: String,

@@ -22,7 +22,7 @@ pub(crate) struct LeadMessageRow {
 
 /// A new message, but for the id that the database gives it.
 #[derive(Clone, Debug, Insertable)]
-#[diesel(table_name = crate::schema::lead_messages, check_for_backend(Pg, Sqlite))]
+#[diesel(table_name = crate::schema::lead_messages, check_for_backend(Pg, Sqlite), treat_none_as_default_value = false)]
 pub(crate) struct NewLeadMessageRow<'a> {
     pub(crate) business_id: i64,
     pub(crate) lead_id: i64,
@@ -74,7 +74,7 @@ pub(crate) struct LeadNoteRow {
 
 /// A new note, but for the id that the database gives it.
 #[derive(Clone, Debug, Insertable)]
-#[diesel(table_name = crate::schema::lead_notes, check_for_backend(Pg, Sqlite))]
+#[diesel(table_name = crate::schema::lead_notes, check_for_backend(Pg, Sqlite), treat_none_as_default_value = false)]
 pub(crate) struct NewLeadNoteRow<'a> {
     pub(crate) business_id: i64,
     pub(crate) lead_id: i64,
@@ -104,7 +104,7 @@ impl From<LeadNoteRow> for LeadNote {
 
 /// A conversation that is to be read.
 #[derive(Clone, Debug, Insertable)]
-#[diesel(table_name = crate::schema::lead_assessments, check_for_backend(Pg, Sqlite))]
+#[diesel(table_name = crate::schema::lead_assessments, check_for_backend(Pg, Sqlite), treat_none_as_default_value = false)]
 pub(crate) struct AssessmentRow {
     pub(crate) business_id: i64,
     pub(crate) lead_id: i64,

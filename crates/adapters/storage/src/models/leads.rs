@@ -1,6 +1,8 @@
+use diesel::define_sql_function;
 use diesel::dsl::exists;
 use diesel::pg::Pg;
 use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Nullable};
 use diesel::sqlite::Sqlite;
 use forecourt_kernel::{
     BoxError, BusinessId, ContactId, LeadId, Phone, SiteId, StoreError, StoreResult, TextFilter, Timestamp, VehicleId,
@@ -58,7 +60,13 @@ pub(crate) struct LeadRow {
     pub(crate) unlinked: bool,
 }
 
-/// Whether the lead still names a contact that is deleted already, linked or suggested: no caller sees that.
+define_sql_function! {
+    /// The first of the two that is not null.
+    fn coalesce(first: Nullable<BigInt>, second: Nullable<BigInt>) -> Nullable<BigInt>;
+}
+
+/// Whether the lead still names a contact that is deleted already, linked or suggested: no caller sees that. None is suggested
+/// for a lead that is linked to one, so that there is one to look up at most.
 #[diesel::dsl::auto_type]
 pub(crate) fn names_a_deleted_contact() -> _ {
     let erasure: i32 = ERASURE;
@@ -69,15 +77,14 @@ pub(crate) fn names_a_deleted_contact() -> _ {
             .filter(
                 deletions::record
                     .nullable()
-                    .eq(leads::contact)
-                    .or(deletions::record.nullable().eq(leads::suggested)),
+                    .eq(coalesce(leads::contact, leads::suggested)),
             ),
     )
 }
 
 /// A new lead of many, but for the id that the database gives it.
 #[derive(Clone, Debug, Insertable)]
-#[diesel(table_name = leads, check_for_backend(Pg, Sqlite))]
+#[diesel(table_name = leads, check_for_backend(Pg, Sqlite), treat_none_as_default_value = false)]
 pub(crate) struct NewLeadRow {
     pub(crate) business_id: i64,
     pub(crate) reference: i64,

@@ -4,7 +4,7 @@ use diesel::sqlite::Sqlite;
 
 /// A mail to be queued.
 #[derive(Clone, Debug, Insertable)]
-#[diesel(table_name = crate::schema::mails, check_for_backend(Pg, Sqlite))]
+#[diesel(table_name = crate::schema::mails, check_for_backend(Pg, Sqlite), treat_none_as_default_value = false)]
 pub(crate) struct NewMailRow {
     pub(crate) business_id: i64,
     pub(crate) recipient: String,

@@ -7,7 +7,7 @@ use diesel::sqlite::Sqlite;
 /// `product` is `forecourt`, written by the first migration; `migrated_by` is the version of the server that applied the
 /// latest one.
 #[derive(Clone, Debug, PartialEq, Eq, Queryable, Selectable, Insertable)]
-#[diesel(table_name = crate::schema::forecourt_meta, check_for_backend(Pg, Sqlite))]
+#[diesel(table_name = crate::schema::forecourt_meta, check_for_backend(Pg, Sqlite), treat_none_as_default_value = false)]
 pub(crate) struct MetaRow {
     pub(crate) key: String,
     pub(crate) value: String,

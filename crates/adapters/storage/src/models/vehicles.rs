@@ -60,7 +60,7 @@ impl TryFrom<VehicleRow> for Vehicle {
 
 /// A new vehicle, but for the id that the database gives it.
 #[derive(Clone, Debug, Insertable)]
-#[diesel(table_name = crate::schema::vehicles, check_for_backend(Pg, Sqlite))]
+#[diesel(table_name = crate::schema::vehicles, check_for_backend(Pg, Sqlite), treat_none_as_default_value = false)]
 pub(crate) struct NewVehicleRow {
     pub(crate) business_id: i64,
     pub(crate) tag: String,
@@ -83,7 +83,7 @@ impl NewVehicleRow {
 
 /// What is written of a vehicle, at first and at each change.
 #[derive(Clone, Debug, Insertable, AsChangeset)]
-#[diesel(table_name = crate::schema::vehicles, check_for_backend(Pg, Sqlite), treat_none_as_null = true)]
+#[diesel(table_name = crate::schema::vehicles, check_for_backend(Pg, Sqlite), treat_none_as_null = true, treat_none_as_default_value = false)]
 pub(crate) struct VehicleValues {
     pub(crate) contact: Option<i64>,
     pub(crate) funder: Option<i64>,
@@ -150,7 +150,7 @@ diesel::table! {
 
 /// A vehicle's place in lists, which it has unless it is deleted.
 #[derive(Clone, Debug, Insertable)]
-#[diesel(table_name = vehicle_facts, check_for_backend(Pg, Sqlite))]
+#[diesel(table_name = vehicle_facts, check_for_backend(Pg, Sqlite), treat_none_as_default_value = false)]
 pub(crate) struct NewFactsRow {
     pub(crate) business_id: i64,
     pub(crate) id: i64,

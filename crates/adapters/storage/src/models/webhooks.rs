@@ -38,7 +38,7 @@ pub(crate) struct WebhookRow {
 
 /// What is written of a subscription whenever it changes.
 #[derive(Clone, Debug, Insertable, AsChangeset)]
-#[diesel(table_name = crate::schema::webhooks, check_for_backend(Pg, Sqlite))]
+#[diesel(table_name = crate::schema::webhooks, check_for_backend(Pg, Sqlite), treat_none_as_default_value = false)]
 pub(crate) struct WebhookValues {
     pub(crate) url: String,
     pub(crate) description: String,
@@ -51,7 +51,7 @@ pub(crate) struct WebhookValues {
 
 /// A new subscription, but for its id and its secret.
 #[derive(Clone, Debug, Insertable)]
-#[diesel(table_name = crate::schema::webhooks, check_for_backend(Pg, Sqlite))]
+#[diesel(table_name = crate::schema::webhooks, check_for_backend(Pg, Sqlite), treat_none_as_default_value = false)]
 pub(crate) struct NewWebhookRow {
     pub(crate) business_id: i64,
     pub(crate) secret: Vec<u8>,
@@ -109,7 +109,7 @@ pub(crate) struct DueRow {
 
 /// A new delivery, but for its id.
 #[derive(Clone, Debug, Insertable)]
-#[diesel(table_name = crate::schema::webhook_deliveries, check_for_backend(Pg, Sqlite))]
+#[diesel(table_name = crate::schema::webhook_deliveries, check_for_backend(Pg, Sqlite), treat_none_as_default_value = false)]
 pub(crate) struct NewDeliveryRow {
     pub(crate) business_id: i64,
     pub(crate) webhook_id: i64,

@@ -85,6 +85,13 @@ macro_rules! for_no_key_update {
     };
 }
 
+/// What columns say of a row, found out once a change has locked it until the transaction ends. A query would find it out before.
+macro_rules! read_locked {
+    ($row:expr, $change:expr, $columns:expr) => {
+        diesel::update($row).set($change).returning($columns)
+    };
+}
+
 /// Rows that no other writer has locked; until the transaction ends no other one gets them.
 macro_rules! skip_locked {
     ($query:expr) => {
@@ -122,5 +129,6 @@ macro_rules! stored {
 }
 
 pub(crate) use {
-    for_key_share, for_no_key_update, for_share, for_update, insert_for_ids, insert_many, skip_locked, stored,
+    for_key_share, for_no_key_update, for_share, for_update, insert_for_ids, insert_many, read_locked, skip_locked,
+    stored,
 };

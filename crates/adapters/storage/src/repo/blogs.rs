@@ -77,7 +77,7 @@ struct ArticleRow {
 /// What is written of an article, at first and at each change: both parts of its document, and beside them what lists are filtered
 /// by and when it is to be announced.
 #[derive(Insertable, AsChangeset)]
-#[diesel(table_name = articles, check_for_backend(Db), treat_none_as_null = true)]
+#[diesel(table_name = articles, check_for_backend(Db), treat_none_as_null = true, treat_none_as_default_value = false)]
 struct ArticleValues {
     version: i64,
     updated: i64,

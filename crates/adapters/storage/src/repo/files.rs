@@ -26,7 +26,7 @@ diesel::table! {
 }
 
 #[derive(Queryable, Selectable, Insertable)]
-#[diesel(table_name = files, check_for_backend(Db))]
+#[diesel(table_name = files, check_for_backend(Db), treat_none_as_default_value = false)]
 struct FileRow {
     business_id: i64,
     name: String,

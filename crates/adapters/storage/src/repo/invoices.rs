@@ -52,7 +52,7 @@ struct InvoiceRow {
 }
 
 #[derive(Insertable, AsChangeset)]
-#[diesel(table_name = invoices, check_for_backend(Db), treat_none_as_null = true)]
+#[diesel(table_name = invoices, check_for_backend(Db), treat_none_as_null = true, treat_none_as_default_value = false)]
 struct InvoiceValues {
     version: i64,
     updated: i64,

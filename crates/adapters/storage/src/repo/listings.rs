@@ -78,7 +78,7 @@ diesel::table! {
 }
 
 #[derive(Insertable, AsChangeset, Queryable, Selectable)]
-#[diesel(table_name = listings, treat_none_as_null = true)]
+#[diesel(table_name = listings, treat_none_as_null = true, treat_none_as_default_value = false)]
 struct ListingValues {
     sequence: i64,
     updated: i64,

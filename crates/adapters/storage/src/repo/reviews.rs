@@ -52,7 +52,7 @@ struct ReviewRow {
 
 /// What is written of a review, at first and at each change: its document, and beside it what lists are filtered by.
 #[derive(Insertable, AsChangeset)]
-#[diesel(table_name = reviews, check_for_backend(Db))]
+#[diesel(table_name = reviews, check_for_backend(Db), treat_none_as_default_value = false)]
 struct ReviewValues {
     version: i64,
     updated: i64,

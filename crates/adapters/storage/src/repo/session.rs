@@ -286,17 +286,19 @@ impl Writing {
         } else {
             (2 * waiting).next_power_of_two()
         };
-        // What is returned is found once the row is locked: a later lead has a higher id.
-        let (numbers, subscribers, ids) = diesel::update(business_counters::table.find(business.get()))
-            .set(business_counters::lead_writes.eq(business_counters::lead_writes + 1))
-            .returning((
-                Numbers::as_returning(),
+        // A later lead has a higher id: ids are drawn once the row is locked.
+        let (numbers, subscribers, ids) = dialect::read_locked!(
+            business_counters::table.find(business.get()),
+            business_counters::lead_writes.eq(business_counters::lead_writes + 1),
+            (
+                Numbers::as_select(),
                 business_counters::subscribers,
                 sql::<Text>(&dialect::next_leads(count)),
-            ))
-            .get_result::<(Numbers, i64, String)>(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            )
+        )
+        .get_result::<(Numbers, i64, String)>(self.conn().await?)
+        .await
+        .map_err(store_error)?;
         let mut lead_ids: VecDeque<i64> = ids
             .split(',')
             .map(str::parse)

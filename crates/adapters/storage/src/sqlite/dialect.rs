@@ -68,6 +68,13 @@ macro_rules! for_no_key_update {
     };
 }
 
+/// What columns say of a row that no other writer changes. Writers take turns here, so that no change has to lock it first.
+macro_rules! read_locked {
+    ($row:expr, $change:expr, $columns:expr) => {
+        $row.select($columns)
+    };
+}
+
 /// Rows that no other writer has locked. Writers take turns here, so all rows are.
 macro_rules! skip_locked {
     ($query:expr) => {
@@ -107,5 +114,6 @@ macro_rules! stored {
 }
 
 pub(crate) use {
-    for_key_share, for_no_key_update, for_share, for_update, insert_for_ids, insert_many, skip_locked, stored,
+    for_key_share, for_no_key_update, for_share, for_update, insert_for_ids, insert_many, read_locked, skip_locked,
+    stored,
 };

@@ -41,7 +41,7 @@ struct DocumentRow {
 }
 
 #[derive(Insertable, AsChangeset)]
-#[diesel(table_name = vehicle_documents, check_for_backend(Db))]
+#[diesel(table_name = vehicle_documents, check_for_backend(Db), treat_none_as_default_value = false)]
 struct DocumentValues {
     version: i64,
     file: String,

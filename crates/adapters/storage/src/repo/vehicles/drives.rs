@@ -45,7 +45,7 @@ struct DriveRow {
 }
 
 #[derive(Insertable, AsChangeset)]
-#[diesel(table_name = vehicle_drives, check_for_backend(Db))]
+#[diesel(table_name = vehicle_drives, check_for_backend(Db), treat_none_as_default_value = false)]
 struct DriveValues<'a> {
     #[diesel(treat_none_as_null = true)]
     contact: Option<i64>,
