@@ -13,7 +13,7 @@ use crate::workspace::Workspace;
 pub(crate) const TASK: Task = Task {
     name: "codegen",
     usage: "[--check]",
-    summary: "write docs/openapi.json, docs/states.md and the bounds in docs/security.md from the code; with --check only compare",
+    summary: "write docs/openapi.json, docs/states.md, the bounds in docs/security.md and the numbering plans from the code; with --check only compare",
     run,
 };
 
@@ -21,6 +21,9 @@ pub(crate) const DOCUMENT: &str = "docs/openapi.json";
 
 /// The page with what leads from state to state.
 const STATES: &str = "docs/states.md";
+
+/// What telephone numbers are read by.
+const PLANS: &str = "crates/domain/kernel/src/phone/plans.json";
 
 /// The page with the table of bounds, which stands between these lines.
 const BOUNDS: &str = "docs/security.md";
@@ -62,7 +65,7 @@ fn committed(workspace: &Workspace, name: &str) -> String {
 }
 
 /// The generated files with what they are to hold.
-fn generate(workspace: &Workspace) -> Result<[(&'static str, String); 3]> {
+fn generate(workspace: &Workspace) -> Result<[(&'static str, String); 4]> {
     let programs = workspace.build()?;
     let page = committed(workspace, BOUNDS);
     let bounds = process::output(&mut Command::new(programs.bounds))?;
@@ -76,6 +79,7 @@ fn generate(workspace: &Workspace) -> Result<[(&'static str, String); 3]> {
         (DOCUMENT, document(&programs.server)?),
         (STATES, process::output(&mut Command::new(programs.states))?),
         (BOUNDS, page),
+        (PLANS, process::output(&mut Command::new(programs.plans))?),
     ])
 }
 

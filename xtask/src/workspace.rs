@@ -65,6 +65,8 @@ impl Workspace {
             BOUNDS,
             "--example",
             STATES,
+            "--example",
+            PLANS,
             "--message-format",
             "json-render-diagnostics",
         ];
@@ -77,6 +79,7 @@ impl Workspace {
             server: program(SERVER)?,
             bounds: program(BOUNDS)?,
             states: program(STATES)?,
+            plans: program(PLANS)?,
         })
     }
 
@@ -109,11 +112,15 @@ const BOUNDS: &str = "bounds";
 /// The example of the package `forecourt-dealership`.
 const STATES: &str = "states";
 
+/// Another one of the package `forecourt-kernel`.
+const PLANS: &str = "plans";
+
 /// Programs that are built.
 pub(crate) struct Programs {
     pub(crate) server: PathBuf,
     pub(crate) bounds: PathBuf,
     pub(crate) states: PathBuf,
+    pub(crate) plans: PathBuf,
 }
 
 /// What the tasks use of `cargo metadata`.

@@ -1,8 +1,11 @@
 //! Telephone numbers, by the numbering plan.
 
-use phonenumber::{Metadata, metadata::DATABASE};
+mod plan;
+
+use std::slice;
 
 use crate::Country;
+use plan::Plan;
 
 /// A telephone number in E.164, for example `+447700900123`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -20,7 +23,7 @@ impl Phone {
 
     fn by_plan(text: &str, country: Country) -> Option<Self> {
         let dialled = dialled(text)?;
-        let home = DATABASE.by_id(country.code());
+        let home = Plan::of_country(country.code());
         let (code, national) = match behind_international_prefix(&dialled, home) {
             Some(international) => read_international(international)?,
             None => read_national(home?, &dialled)?,
@@ -34,11 +37,11 @@ impl Phone {
         let digits = e164.strip_prefix('+')?;
         (1..=3).find_map(|length| {
             let (country_code, national) = digits.split_at_checked(length)?;
-            let plans = DATABASE.by_code(&country_code.parse().ok()?)?;
+            let plan = Plan::of_code(country_code.parse().ok()?).first()?;
             Some(PhoneParts {
                 country_code,
                 national,
-                trunk_prefix: plans.first()?.national_prefix(),
+                trunk_prefix: plan.national_prefix.as_deref(),
             })
         })
     }
@@ -105,11 +108,8 @@ fn without_extension(text: &str) -> &str {
 
 /// What follows the plus, or the digits by which one dials abroad from `home`; it begins with a country code. `None` if
 /// the number is a national one.
-fn behind_international_prefix<'a>(dialled: &'a str, home: Option<&Metadata>) -> Option<&'a str> {
-    let by_digits = || {
-        let prefix = home?.international_prefix()?.find(dialled)?;
-        (prefix.start() == 0).then_some(&dialled[prefix.end()..])
-    };
+fn behind_international_prefix<'a>(dialled: &'a str, home: Option<&Plan>) -> Option<&'a str> {
+    let by_digits = || home?.behind_international_prefix(dialled);
     dialled.strip_prefix('+').or_else(by_digits)
 }
 
@@ -118,75 +118,31 @@ fn read_international(digits: &str) -> Option<(u16, String)> {
     (1..=3).find_map(|length| {
         let (code, national) = digits.split_at_checked(length)?;
         let code = code.parse().ok()?;
-        // Countries can share a code; the main one comes first.
-        let plans = DATABASE.by_code(&code)?;
-        Some((code, significant(&plans, national)?))
+        // Countries can share a code.
+        Some((code, significant(Plan::of_code(code), national)?))
     })
 }
 
 /// Reads a number as it is dialled within the plan's country: without the country code, or with it but without a plus.
-fn read_national(plan: &Metadata, digits: &str) -> Option<(u16, String)> {
-    let code = plan.country_code();
-    let behind_code = || significant(&[plan], digits.strip_prefix(&code.to_string())?);
-    Some((code, significant(&[plan], digits).or_else(behind_code)?))
+fn read_national(plan: &Plan, digits: &str) -> Option<(u16, String)> {
+    let plans = slice::from_ref(plan);
+    let behind_code = || significant(plans, digits.strip_prefix(&plan.code.to_string())?);
+    Some((plan.code, significant(plans, digits).or_else(behind_code)?))
 }
 
 /// The part of a national number that is dialled from everywhere. Most countries have a prefix for calls within, such as a
 /// zero, but in some numbers begin with that very digit. So the number as it stands goes before the one without prefix, and
 /// one that the plan describes from end to end before one whose beginning and length alone are right.
-fn significant(plans: &[&Metadata], digits: &str) -> Option<String> {
-    let bare = plans.first().and_then(|plan| without_national_prefix(plan, digits));
+fn significant(plans: &[Plan], digits: &str) -> Option<String> {
+    let bare = plans.first().and_then(|plan| plan.without_national_prefix(digits));
     let readings = [Some(digits.to_owned()), bare];
-    let first_that = |fits: fn(&Metadata, &str) -> bool| {
+    let first_that = |fits: fn(&Plan, &str) -> bool| {
         let mut readings = readings.iter().flatten();
         readings.find(|reading| plans.iter().any(|plan| fits(plan, reading)))
     };
-    first_that(is_described).or_else(|| first_that(is_possible)).cloned()
-}
-
-fn without_national_prefix(plan: &Metadata, digits: &str) -> Option<String> {
-    let Some(prefix) = plan.national_prefix_for_parsing() else {
-        return digits.strip_prefix(plan.national_prefix()?).map(str::to_owned);
-    };
-    let found = prefix.captures(digits)?;
-    let whole = found.get(0).filter(|whole| whole.start() == 0)?;
-    let has_last_group = found.len() > 1 && found.get(found.len() - 1).is_some();
-    // Where a plan has a rule, the prefix is more than a prefix: it takes part of the number along.
-    match plan.national_prefix_transform_rule().filter(|_| has_last_group) {
-        Some(rule) => Some(prefix.replace(digits, rule).into_owned()),
-        None => Some(digits[whole.end()..].to_owned()),
-    }
-}
-
-/// Whether the plan's pattern describes the whole number.
-fn is_described(plan: &Metadata, digits: &str) -> bool {
-    let pattern = plan.descriptors().general().national_number();
-    let described = pattern.find(digits).map(|found| found.range());
-    described == Some(0..digits.len()) && has_length(plan, digits.len())
-}
-
-/// Whether the plan has numbers that begin like this and are as long. Numbers kept for fiction and tests are among them.
-fn is_possible(plan: &Metadata, digits: &str) -> bool {
-    plan.descriptors().general().is_match(digits) && has_length(plan, digits.len())
-}
-
-/// Whether any kind of number of the plan has that many digits.
-fn has_length(plan: &Metadata, digits: usize) -> bool {
-    let kinds = plan.descriptors();
-    let kinds = [
-        kinds.fixed_line(),
-        kinds.mobile(),
-        kinds.toll_free(),
-        kinds.premium_rate(),
-        kinds.shared_cost(),
-        kinds.personal_number(),
-        kinds.voip(),
-        kinds.pager(),
-        kinds.uan(),
-        kinds.voicemail(),
-    ];
-    let mut lengths = kinds.into_iter().flatten().flat_map(|kind| kind.possible_length());
-    lengths.any(|&length| usize::from(length) == digits)
+    first_that(Plan::describes)
+        .or_else(|| first_that(Plan::allows))
+        .cloned()
 }
 
 /// The text is no telephone number.
