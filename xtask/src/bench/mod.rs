@@ -7,6 +7,7 @@
 mod compare;
 mod database;
 mod feed;
+mod filters;
 mod installation;
 mod machine;
 mod measure;

@@ -132,6 +132,6 @@ fn send_costliest_requests(client: Client<'_>) -> Result<()> {
     })
 }
 
-fn join(thread: ScopedJoinHandle<'_, Result<()>>) -> Result<()> {
+pub(super) fn join(thread: ScopedJoinHandle<'_, Result<()>>) -> Result<()> {
     thread.join().map_err(|_| Error::new("a client panicked"))?
 }

@@ -1,0 +1,248 @@
+//! How long one page of a filtered list takes that says how many records pass: of each documented filter for the first time, again,
+//! and while records of the list are written; and how long a page takes on a walk through the whole list.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::measure::{Bench, median, percentile};
+use super::neighbour::join;
+use super::report::Row;
+use crate::error::{Error, Result};
+use crate::http::Client;
+
+/// The filters of leads, and where a lead has what it is found by.
+const LEADS: [Filter; 13] = [
+    Filter::exact("site", "/site"),
+    Filter::exact("status", "/status/name"),
+    Filter::exact("channel", "/channel"),
+    Filter::exact("reference", "/reference"),
+    Filter::exact("name", "/name"),
+    Filter::part("name", "/name"),
+    Filter::exact("email", "/email"),
+    Filter::part("email", "/email"),
+    Filter::exact("phone", "/phone"),
+    Filter::exact("mobile", "/mobile"),
+    Filter::exact("rating_min", "/rating"),
+    Filter::month("created", "/created"),
+    Filter::month("updated", "/updated"),
+];
+
+/// Those of vehicles.
+const VEHICLES: [Filter; 16] = [
+    Filter::exact("type", "/type"),
+    Filter::exact("status", "/status/name"),
+    Filter::exact("registration", "/registration"),
+    Filter::exact("tag", "/tag"),
+    Filter::exact("reference", "/data/stock/reference"),
+    Filter::exact("number", "/data/stock/number"),
+    Filter::exact("make", "/data/vehicle/make"),
+    Filter::exact("model", "/data/vehicle/model"),
+    Filter::part("model", "/data/vehicle/model"),
+    Filter::exact("derivative", "/data/vehicle/derivative"),
+    Filter::exact("fuel", "/data/vehicle/fuel"),
+    Filter::exact("transmission", "/data/vehicle/transmission"),
+    Filter::exact("body", "/data/vehicle/body"),
+    Filter::exact("colour", "/data/vehicle/colour"),
+    Filter::month("created", "/created"),
+    Filter::month("updated", "/updated"),
+];
+
+/// What a filter is given of a record.
+enum Given {
+    Value,
+    /// The longest of its words between wildcards.
+    Part,
+    /// The 30 days before it.
+    Month,
+}
+
+struct Filter {
+    name: &'static str,
+    pointer: &'static str,
+    given: Given,
+}
+
+impl Filter {
+    const fn exact(name: &'static str, pointer: &'static str) -> Self {
+        let given = Given::Value;
+        Self { name, pointer, given }
+    }
+
+    const fn part(name: &'static str, pointer: &'static str) -> Self {
+        let given = Given::Part;
+        Self { name, pointer, given }
+    }
+
+    const fn month(name: &'static str, pointer: &'static str) -> Self {
+        let given = Given::Month;
+        Self { name, pointer, given }
+    }
+
+    /// The parameter that finds one of the records; none of them may have what it goes by.
+    fn of(&self, records: &[Value]) -> Option<String> {
+        let values = records.iter().filter_map(|record| record.pointer(self.pointer));
+        let mut texts = values.map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+        let text = texts.find(|text| !["", "null"].contains(&&**text))?;
+        let name = self.name;
+        Some(match self.given {
+            Given::Value => format!("{name}={}", encoded(&text)),
+            Given::Part => {
+                let word = text.split_whitespace().max_by_key(|word| word.len())?;
+                format!("{name}=%25{}%25", encoded(word))
+            }
+            Given::Month => {
+                let last: i64 = text.parse().ok()?;
+                format!("{name}[]={}&{name}[]={last}", last - 30 * 24 * 60 * 60)
+            }
+        })
+    }
+}
+
+fn encoded(text: &str) -> String {
+    let bytes = text.bytes().map(|byte| match byte {
+        b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    });
+    bytes.collect()
+}
+
+impl Bench<'_> {
+    pub(super) fn filters(&mut self) -> Result<()> {
+        let client = self.client(0);
+        let (leads, vehicles) = (
+            filtered(client, "leads", &LEADS)?,
+            filtered(client, "vehicles", &VEHICLES)?,
+        );
+        let pairs = pairs(&leads).chain(pairs(&vehicles)).collect::<Vec<_>>();
+        let lists: Vec<_> = leads.iter().chain(&vehicles).cloned().collect();
+        let (first, slowest_first) = slowest(&lists, |list| milliseconds(client, list))?;
+        let (again, slowest_again) = slowest(&lists, |list| {
+            let times = (0..9).map(|_| milliseconds(client, list));
+            Ok(median(times.collect::<Result<Vec<_>>>()?))
+        })?;
+        let (of_pairs, slowest_pair) = slowest(&pairs, |list| milliseconds(client, list))?;
+        let written = self.while_leads_are_written(&leads)?;
+        let walked = walk(client)?;
+        let of_million = self.options.leads.max(self.options.vehicles) > 100_000;
+        let most = |few: [f64; 2], many: [f64; 2]| if of_million { many } else { few };
+        let name = format!("page with total, first, slowest of {}: {slowest_first}", lists.len());
+        self.at_most(&name, first, "ms", most([10.0, 25.0], [150.0, 250.0]));
+        let name = format!("the same, unchanged: {slowest_again}");
+        self.at_most(&name, again, "ms", most([2.0; 2], [5.0; 2]));
+        let name = "the same of leads, 200 a second written, p99";
+        self.at_most(name, percentile(written, 99), "ms", most([25.0; 2], [250.0; 2]));
+        let name = format!("the same, first, slowest of {} pairs: {slowest_pair}", pairs.len());
+        let row = Row::new(name, of_pairs, "ms");
+        self.add(if of_million { row } else { row.at_most(60.0) });
+        let name = "page by cursor, from first to last, p99";
+        self.at_most(name, percentile(walked, 99), "ms", [2.0; 2]);
+        Ok(())
+    }
+
+    fn while_leads_are_written(&self, lists: &[String]) -> Result<Vec<f64>> {
+        const INTERVAL: Duration = Duration::from_millis(5);
+        let client = self.client(0);
+        let end = Instant::now() + Duration::from_secs(self.options.seconds.into());
+        let write = || -> Result<()> {
+            let mut next = Instant::now();
+            while next < end {
+                client.create(
+                    "/2.0/leads",
+                    &json!({"name": "Ann Smith", "email": "ann@buyer.example"}),
+                )?;
+                next += INTERVAL;
+                thread::sleep(next.saturating_duration_since(Instant::now()));
+            }
+            Ok(())
+        };
+        thread::scope(|scope| {
+            let writer = scope.spawn(write);
+            let mut times = Vec::new();
+            for list in lists.iter().cycle() {
+                if writer.is_finished() {
+                    break;
+                }
+                times.push(milliseconds(client, list)?);
+            }
+            join(writer)?;
+            Ok(times)
+        })
+    }
+}
+
+/// The paths of a list's first page, by each of the filters that one of its newest records is found by.
+fn filtered(client: Client<'_>, list: &str, filters: &[Filter]) -> Result<Vec<String>> {
+    let path = format!("/2.0/{list}?per_page=50");
+    let page = client.get_json(&path)?;
+    let records = page["data"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let parameters = filters.iter().filter_map(|filter| filter.of(records));
+    Ok(parameters.map(|parameter| format!("{path}&{parameter}")).collect())
+}
+
+/// The paths of a list's first page by each two of its filters.
+fn pairs(lists: &[String]) -> impl Iterator<Item = String> {
+    lists.iter().enumerate().flat_map(move |(number, list)| {
+        let parameter = |list: &String| {
+            list.split_once("per_page=50&")
+                .map(|(_, parameter)| parameter.to_owned())
+        };
+        let others = lists[number + 1..].iter().filter_map(parameter);
+        // A filter is given once.
+        let others = others.filter(|other| {
+            other
+                .split_once('=')
+                .is_some_and(|(name, _)| !list.contains(&format!("&{name}=")))
+        });
+        others.map(move |other| format!("{list}&{other}"))
+    })
+}
+
+/// The longest of the times that the lists take, and which list takes it.
+fn slowest(lists: &[String], time: impl Fn(&str) -> Result<f64>) -> Result<(f64, String)> {
+    let mut longest = (0.0, String::new());
+    for list in lists {
+        let took = time(list)?;
+        if took > longest.0 {
+            longest = (took, list.replace("/2.0/", "").replace("per_page=50&", ""));
+        }
+    }
+    Ok(longest)
+}
+
+fn milliseconds(client: Client<'_>, path: &str) -> Result<f64> {
+    let began = Instant::now();
+    let answer = client.get(path)?;
+    let took = began.elapsed().as_secs_f64() * 1e3;
+    if answer.status == 200 {
+        Ok(took)
+    } else {
+        Err(Error::new(format!(
+            "{path} is answered {}: {}",
+            answer.status, answer.body
+        )))
+    }
+}
+
+/// How long each page takes on the way from the first lead to the last.
+fn walk(client: Client<'_>) -> Result<Vec<f64>> {
+    let (mut times, mut cursor) = (Vec::new(), String::new());
+    loop {
+        let path = format!("/2.0/leads?per_page=50&cursor={cursor}");
+        let began = Instant::now();
+        let answer = client.get(&path)?;
+        times.push(began.elapsed().as_secs_f64() * 1e3);
+        let page: Value = serde_json::from_str(&answer.body).unwrap_or_default();
+        match page["meta"]["pagination"]["next_cursor"].as_str() {
+            Some(next) => cursor = next.to_owned(),
+            None if answer.status == 200 => return Ok(times),
+            None => {
+                return Err(Error::new(format!(
+                    "{path} is answered {}: {}",
+                    answer.status, answer.body
+                )));
+            }
+        }
+    }
+}
