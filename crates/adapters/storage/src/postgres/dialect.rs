@@ -28,6 +28,10 @@ pub(crate) fn next_leads(count: usize) -> String {
     format!("array_to_string(ARRAY(SELECT nextval('leads_id_seq') FROM generate_series(1, {count})), ',')")
 }
 
+/// Whether texts that match a pattern are found by a look at all entries of their column's index. Here an index of runs of three
+/// characters serves.
+pub(crate) const SCANS_TEXTS: bool = false;
+
 /// How many rows one statement is given: it has at most 65,535 parameters.
 pub(crate) const ROWS_AT_ONCE: usize = 1024;
 

@@ -343,6 +343,16 @@ impl<'a> List<'a> {
                     }
                 }
                 Condition::Like(column, pattern) => {
+                    // Beside other conditions, each record that passes those would be read for its text.
+                    let is_apart = dialect::SCANS_TEXTS
+                        && self.selection.kind.texts.is_none()
+                        && conditions.len() > 1
+                        && hidden.is_empty();
+                    if is_apart {
+                        sql.sql(&format!("{source_id} IN (SELECT id FROM {source} WHERE business_id = "))
+                            .bind(business.get())
+                            .sql(" AND ");
+                    }
                     // SQLite does not see that what is like something is not null.
                     sql.sql(hidden)
                         .sql(column)
@@ -351,7 +361,7 @@ impl<'a> List<'a> {
                         .sql(&search::compared(column, pattern))
                         .sql(" LIKE ")
                         .bind(like(pattern))
-                        .sql(r" ESCAPE '\'");
+                        .sql(if is_apart { r" ESCAPE '\')" } else { r" ESCAPE '\'" });
                 }
                 Condition::Noted { column, value, .. } if source != self.selection.kind.table => {
                     sql.sql(column).sql(" = ").bind(value.clone());

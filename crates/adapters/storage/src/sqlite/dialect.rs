@@ -23,6 +23,9 @@ pub(crate) fn next_leads(_count: usize) -> String {
     "(SELECT CAST(coalesce(max(seq), 0) + 1 AS TEXT) FROM sqlite_sequence WHERE name = 'leads')".to_owned()
 }
 
+/// Whether texts that match a pattern are found by a look at all entries of their column's index, where no index of texts serves.
+pub(crate) const SCANS_TEXTS: bool = true;
+
 /// How many rows are written at once.
 pub(crate) const ROWS_AT_ONCE: usize = 4096;
 
