@@ -1,7 +1,7 @@
 //! Rows: what is read, what is written, and how lists find it, once for both engines.
 //!
 //! An insert names every column of its row, `treat_none_as_default_value = false`: so its text is always the same, and is put
-//! together once. No column has a default that is not null.
+//! together once. `None` is written as NULL, whatever default the column has.
 
 mod accounts;
 mod changes;

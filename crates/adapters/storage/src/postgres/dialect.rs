@@ -89,7 +89,8 @@ macro_rules! for_no_key_update {
     };
 }
 
-/// What columns say of a row, found out once a change has locked it until the transaction ends. A query would find it out before.
+/// The columns of a row, read behind a change that locks it until the transaction ends: a query that locks computes its columns
+/// first.
 macro_rules! read_locked {
     ($row:expr, $change:expr, $columns:expr) => {
         diesel::update($row).set($change).returning($columns)

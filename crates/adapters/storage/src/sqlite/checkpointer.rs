@@ -1,4 +1,4 @@
-//! The thread that moves what the log holds to the main file, beside those who write.
+//! The thread that checkpoints the write-ahead log: it copies the log's pages to the main file, beside those who write.
 
 use std::io;
 use std::sync::Arc;
@@ -12,36 +12,36 @@ use forecourt_kernel::BoxError;
 use super::File;
 use super::conn::{Link, Role};
 
-/// So many pages are left in the log: what changes again and again is moved only once.
-const LEFT_PAGES: i64 = 2000;
-/// How many bytes they have at least.
-const LEFT_BYTES: u64 = 2000 * 512;
+/// A checkpoint waits for so many pages: one that changes again and again is copied once.
+const PAGES: i64 = 2000;
+/// The least that these have: pages of 512 bytes.
+const BYTES: u64 = 2000 * 512;
 
-/// Moves the pages of the log to the main file once there are many. A commit would otherwise do so now and then, while all who
-/// write wait for it; it still does where this thread does not keep up.
+/// Checkpoints the log once it is long. A commit would otherwise do so now and then, while all who write wait for it; it still
+/// does where this thread cannot keep up.
 pub(super) struct Checkpointer {
-    /// The thread ends when it is dropped.
-    bell: Option<SyncSender<()>>,
+    /// The thread ends when this is dropped.
+    requests: Option<SyncSender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Checkpointer {
     pub(super) fn start(file: Arc<File>) -> io::Result<Self> {
-        let (bell, rung) = sync_channel(1);
+        let (sender, requests) = sync_channel(1);
         let thread = thread::Builder::new()
             .name("sqlite-log".to_owned())
-            .spawn(move || run(&file, &rung))?;
+            .spawn(move || run(&file, &requests))?;
         Ok(Self {
-            bell: Some(bell),
+            requests: Some(sender),
             thread: Some(thread),
         })
     }
 
     /// Says that the log has grown.
     pub(super) fn wake(&self) {
-        if let Some(bell) = &self.bell {
-            // Where it was rung already, the thread will look.
-            let _ = bell.try_send(());
+        if let Some(requests) = &self.requests {
+            // One that waits already is enough.
+            let _ = requests.try_send(());
         }
     }
 }
@@ -49,42 +49,43 @@ impl Checkpointer {
 /// Waits for the connection to close.
 impl Drop for Checkpointer {
     fn drop(&mut self) {
-        self.bell = None;
+        self.requests = None;
         if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
-            tracing::error!("the thread that empties the log of SQLite panicked");
+            tracing::error!("the thread that checkpoints SQLite's log panicked");
         }
     }
 }
 
-fn run(file: &File, rung: &Receiver<()>) {
+fn run(file: &File, requests: &Receiver<()>) {
     // A connection has some hundred kilobytes, which few installations ever need.
     let mut link = None;
-    while rung.recv().is_ok() {
-        if link.is_none() && file.identity.log_bytes() < LEFT_BYTES {
+    while requests.recv().is_ok() {
+        if link.is_none() && file.identity.log_bytes() < BYTES {
             continue;
         }
-        link = match link.map_or_else(|| open(file), Ok).and_then(moved) {
+        link = match checkpointed(file, link) {
             Ok(link) => Some(link),
             Err(error) => {
-                // The next commit tries again, or does it itself.
-                tracing::warn!(%error, "the log of the database could not be moved to its file");
+                // The next commit requests it again, or does it itself.
+                tracing::warn!(%error, "the log of the database could not be checkpointed");
                 None
             }
         };
     }
 }
 
-fn open(file: &File) -> Result<Link, BoxError> {
+/// Checkpoints the log if it is long; returns the connection, which is opened where there is none.
+fn checkpointed(file: &File, link: Option<Link>) -> Result<Link, BoxError> {
+    // Each time: to read a file beyond its end, once somebody has truncated it, would end the process.
     file.identity.verify()?;
-    Link::open(file, Role::Reader)
-}
-
-/// Moves the pages of the log, if they are many.
-fn moved(mut link: Link) -> Result<Link, BoxError> {
+    let mut link = match link {
+        Some(link) => link,
+        None => Link::open(file, Role::Reader)?,
+    };
     link.here(|conn| {
         let state: Log = sql_query("PRAGMA wal_checkpoint(NOOP)").get_result(conn)?;
-        if state.log - state.checkpointed > LEFT_PAGES {
-            // It waits for nobody: what somebody still reads stays.
+        if state.log - state.checkpointed > PAGES {
+            // A passive checkpoint does not wait for readers: pages behind what one of them sees are left.
             let _: Log = sql_query("PRAGMA wal_checkpoint(PASSIVE)").get_result(conn)?;
         }
         QueryResult::Ok(())

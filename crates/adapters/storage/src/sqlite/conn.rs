@@ -281,6 +281,7 @@ fn set_up(conn: &mut SqliteConnection, file: &File, role: Role) -> Result<(), Bo
             write_ahead(conn)?;
             conn.batch_execute(
                 "PRAGMA cache_size = -8192;
+                 -- In pages: the checkpointer comes long before, unless it cannot keep up.
                  PRAGMA wal_autocheckpoint = 16000;
                  PRAGMA journal_size_limit = 67108864;
                  -- From now on a lock held by another process is waited for by sleeping tasks, not by a blocked thread.

@@ -71,7 +71,7 @@ macro_rules! for_no_key_update {
     };
 }
 
-/// What columns say of a row that no other writer changes. Writers take turns here, so that no change has to lock it first.
+/// The columns of a row that no other writer changes. Writers take turns here, so no change has to lock it.
 macro_rules! read_locked {
     ($row:expr, $change:expr, $columns:expr) => {
         $row.select($columns)

@@ -71,9 +71,9 @@ fn run(writer: &Mutex<Writer>, queue: &Arc<WriteQueue>, checkpointer: &Checkpoin
             // A waiter that went away needs no notification.
             let _ = waiter.send(verdict.clone());
         }
-        checkpointer.wake();
         if last {
             return;
         }
+        checkpointer.wake();
     }
 }
