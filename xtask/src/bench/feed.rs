@@ -1,8 +1,6 @@
 //! The whole feed of listings, page by page, as a copy elsewhere reads it at its beginning.
 
-use std::time::Instant;
-
-use super::measure::Bench;
+use super::measure::{Bench, timed};
 use super::procfs;
 use super::report::Row;
 use crate::error::{Error, Result};
@@ -20,8 +18,8 @@ impl Bench<'_> {
         let (mut ours, mut yardstick) = (f64::INFINITY, f64::INFINITY);
         let (mut listings, mut peak) = (0, before);
         for _ in 0..ROUNDS {
-            let (walked, most) = procfs::peak_memory(process, || walk(self.client(0), "/2.0/listings"))?;
-            let bare = walk(self.bare_client(), "/listings")?;
+            let (walked, most) = procfs::peak_memory(process, || read(self.client(0), "/2.0/listings"))?;
+            let bare = read(self.bare_client(), "/listings")?;
             // Forecourt takes adverts down whose time is over; the bare program's file stays as it is.
             if walked.0.abs_diff(bare.0) > bare.0 / 1000 {
                 let counts = format!("{} listings, and the bare program's {}", walked.0, bare.0);
@@ -38,22 +36,26 @@ impl Bench<'_> {
     }
 }
 
-/// Reads page after page; returns how many listings there were, and how many milliseconds their server took.
-fn walk(client: Client<'_>, path: &str) -> Result<(usize, f64)> {
-    let (mut listings, mut took) = (0, 0.0);
+/// Reads the feed; returns how many listings there were, and how many milliseconds their server took.
+fn read(client: Client<'_>, path: &str) -> Result<(usize, f64)> {
+    let mut listings = 0;
+    let times = walk(client, path, PER_PAGE, |page| {
+        listings += page.matches(r#""url_full":"#).count();
+    })?;
+    Ok((listings, times.into_iter().sum()))
+}
+
+/// Reads a list page after page; returns how many milliseconds each took.
+pub(super) fn walk(client: Client<'_>, path: &str, per_page: usize, mut show: impl FnMut(&str)) -> Result<Vec<f64>> {
+    let mut times = Vec::new();
     let mut next = Some(String::new());
     while let Some(cursor) = next {
-        let page = format!("{path}?per_page={PER_PAGE}&cursor={cursor}");
-        let began = Instant::now();
-        let answer = client.get(&page)?;
-        took += began.elapsed().as_secs_f64() * 1e3;
-        if answer.status != 200 {
-            return Err(Error::new(format!("{page} is answered with {}", answer.status)));
-        }
-        listings += answer.body.matches(r#""url_full":"#).count();
+        let (page, took) = timed(client, &format!("{path}?per_page={per_page}&cursor={cursor}"))?;
+        times.push(took);
+        show(&page);
         // It stands at the end of a page.
-        let end = answer.body.rsplit_once(r#""next_cursor":""#);
+        let end = page.rsplit_once(r#""next_cursor":""#);
         next = end.and_then(|(_, end)| end.split('"').next()).map(str::to_owned);
     }
-    Ok((listings, took))
+    Ok(times)
 }

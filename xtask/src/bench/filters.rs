@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::measure::{Bench, median, percentile};
+use super::feed::walk;
+use super::measure::{Bench, median, percentile, timed};
 use super::neighbour::join;
 use super::report::Row;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::http::Client;
 
 /// The filters of leads, and where a lead has what it is found by.
@@ -111,12 +112,11 @@ fn encoded(text: &str) -> String {
 impl Bench<'_> {
     pub(super) fn filters(&mut self) -> Result<()> {
         let client = self.client(0);
-        let (leads, vehicles) = (
-            filtered(client, "leads", &LEADS)?,
-            filtered(client, "vehicles", &VEHICLES)?,
-        );
-        let pairs = pairs(&leads).chain(pairs(&vehicles)).collect::<Vec<_>>();
-        let lists: Vec<_> = leads.iter().chain(&vehicles).cloned().collect();
+        let leads = parameters(client, "leads", &LEADS)?;
+        let vehicles = parameters(client, "vehicles", &VEHICLES)?;
+        let pairs = [paths("leads", &pairs(&leads)), paths("vehicles", &pairs(&vehicles))].concat();
+        let leads = paths("leads", &leads);
+        let lists = [leads.clone(), paths("vehicles", &vehicles)].concat();
         let (first, slowest_first) = slowest(&lists, |list| milliseconds(client, list))?;
         let (again, slowest_again) = slowest(&lists, |list| {
             let times = (0..9).map(|_| milliseconds(client, list));
@@ -124,7 +124,7 @@ impl Bench<'_> {
         })?;
         let (of_pairs, slowest_pair) = slowest(&pairs, |list| milliseconds(client, list))?;
         let written = self.while_leads_are_written(&leads)?;
-        let walked = walk(client)?;
+        let walked = walk(client, "/2.0/leads", 50, |_| {})?;
         let of_million = self.options.leads.max(self.options.vehicles) > 100_000;
         let most = |few: [f64; 2], many: [f64; 2]| if of_million { many } else { few };
         let name = format!("page with total, first, slowest of {}: {slowest_first}", lists.len());
@@ -172,31 +172,29 @@ impl Bench<'_> {
     }
 }
 
-/// The paths of a list's first page, by each of the filters that one of its newest records is found by.
-fn filtered(client: Client<'_>, list: &str, filters: &[Filter]) -> Result<Vec<String>> {
-    let path = format!("/2.0/{list}?per_page=50");
-    let page = client.get_json(&path)?;
+/// A parameter for each filter that one of a list's newest records is found by.
+fn parameters(client: Client<'_>, list: &str, filters: &[Filter]) -> Result<Vec<String>> {
+    let page = client.get_json(&format!("/2.0/{list}"))?;
     let records = page["data"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let parameters = filters.iter().filter_map(|filter| filter.of(records));
-    Ok(parameters.map(|parameter| format!("{path}&{parameter}")).collect())
+    Ok(filters.iter().filter_map(|filter| filter.of(records)).collect())
 }
 
-/// The paths of a list's first page by each two of its filters.
-fn pairs(lists: &[String]) -> impl Iterator<Item = String> {
-    lists.iter().enumerate().flat_map(move |(number, list)| {
-        let parameter = |list: &String| {
-            list.split_once("per_page=50&")
-                .map(|(_, parameter)| parameter.to_owned())
-        };
-        let others = lists[number + 1..].iter().filter_map(parameter);
-        // A filter is given once.
-        let others = others.filter(|other| {
-            other
-                .split_once('=')
-                .is_some_and(|(name, _)| !list.contains(&format!("&{name}=")))
-        });
-        others.map(move |other| format!("{list}&{other}"))
-    })
+/// Each two parameters that have different names.
+fn pairs(parameters: &[String]) -> Vec<String> {
+    fn name(parameter: &str) -> Option<&str> {
+        parameter.split('=').next()
+    }
+    let pairs = parameters.iter().enumerate().flat_map(|(number, one)| {
+        let others = parameters[number + 1..].iter().filter(|other| name(one) != name(other));
+        others.map(move |other| format!("{one}&{other}"))
+    });
+    pairs.collect()
+}
+
+/// The first page of a list, narrowed by each of the parameters.
+fn paths(list: &str, parameters: &[String]) -> Vec<String> {
+    let path = |parameter| format!("/2.0/{list}?{parameter}");
+    parameters.iter().map(path).collect()
 }
 
 /// The longest of the times that the lists take, and which list takes it.
@@ -205,44 +203,12 @@ fn slowest(lists: &[String], time: impl Fn(&str) -> Result<f64>) -> Result<(f64,
     for list in lists {
         let took = time(list)?;
         if took > longest.0 {
-            longest = (took, list.replace("/2.0/", "").replace("per_page=50&", ""));
+            longest = (took, list.trim_start_matches("/2.0/").to_owned());
         }
     }
     Ok(longest)
 }
 
 fn milliseconds(client: Client<'_>, path: &str) -> Result<f64> {
-    let began = Instant::now();
-    let answer = client.get(path)?;
-    let took = began.elapsed().as_secs_f64() * 1e3;
-    if answer.status == 200 {
-        Ok(took)
-    } else {
-        Err(Error::new(format!(
-            "{path} is answered {}: {}",
-            answer.status, answer.body
-        )))
-    }
-}
-
-/// How long each page takes on the way from the first lead to the last.
-fn walk(client: Client<'_>) -> Result<Vec<f64>> {
-    let (mut times, mut cursor) = (Vec::new(), String::new());
-    loop {
-        let path = format!("/2.0/leads?per_page=50&cursor={cursor}");
-        let began = Instant::now();
-        let answer = client.get(&path)?;
-        times.push(began.elapsed().as_secs_f64() * 1e3);
-        let page: Value = serde_json::from_str(&answer.body).unwrap_or_default();
-        match page["meta"]["pagination"]["next_cursor"].as_str() {
-            Some(next) => cursor = next.to_owned(),
-            None if answer.status == 200 => return Ok(times),
-            None => {
-                return Err(Error::new(format!(
-                    "{path} is answered {}: {}",
-                    answer.status, answer.body
-                )));
-            }
-        }
-    }
+    timed(client, path).map(|(_, took)| took)
 }

@@ -3,7 +3,7 @@
 use std::mem;
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
@@ -15,8 +15,8 @@ use super::options::Options;
 use super::procfs;
 use super::report::Row;
 use super::workloads;
-use crate::error::Result;
-use crate::http::Client;
+use crate::error::{Error, Result};
+use crate::http::{Answer, Client};
 use crate::server::Server;
 use crate::workspace::Workspace;
 
@@ -165,6 +165,18 @@ impl<'a> Bench<'a> {
         self.at_most("log of a lone create", ours, "kB", [40.0, 2.5]);
         self.add(Row::new("the same, yardstick", yardstick, "kB"));
         Ok(())
+    }
+}
+
+/// What a path is answered with, which is to be 200, and how many milliseconds that took.
+pub(super) fn timed(client: Client<'_>, path: &str) -> Result<(String, f64)> {
+    let began = Instant::now();
+    let Answer { status, body, .. } = client.get(path)?;
+    let took = began.elapsed().as_secs_f64() * 1e3;
+    if status == 200 {
+        Ok((body, took))
+    } else {
+        Err(Error::new(format!("{path} is answered {status}: {body}")))
     }
 }
 
