@@ -84,17 +84,19 @@ impl Filter {
     /// The parameter that finds one of the records; none of them may have what it goes by.
     fn of(&self, records: &[Value]) -> Option<String> {
         let values = records.iter().filter_map(|record| record.pointer(self.pointer));
-        let mut texts = values.map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
-        let text = texts.find(|text| !["", "null"].contains(&&**text))?;
+        let texts = values.map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+        let mut texts = texts.filter(|text| !["", "null"].contains(&&**text));
         let name = self.name;
         Some(match self.given {
-            Given::Value => format!("{name}={}", encoded(&text)),
+            Given::Value => format!("{name}={}", encoded(&texts.next()?)),
             Given::Part => {
-                let word = text.split_whitespace().max_by_key(|word| word.len())?;
-                format!("{name}=%25{}%25", encoded(word))
+                let longest = |text: String| text.split_whitespace().max_by_key(|word| word.len()).map(str::to_owned);
+                // A pattern has three characters at least.
+                let word = texts.filter_map(longest).find(|word| word.chars().count() >= 3)?;
+                format!("{name}=%25{}%25", encoded(&word))
             }
             Given::Month => {
-                let last: i64 = text.parse().ok()?;
+                let last: i64 = texts.next()?.parse().ok()?;
                 format!("{name}[]={}&{name}[]={last}", last - 30 * 24 * 60 * 60)
             }
         })
