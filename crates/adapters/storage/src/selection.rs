@@ -2,7 +2,7 @@
 
 use forecourt_kernel::{BusinessId, Range, TextFilter, Timestamp};
 
-use crate::statement::Value;
+use crate::statement::{Sql, Value};
 
 /// What there are lists of: each area declares its own.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -11,10 +11,18 @@ pub(crate) struct RecordKind {
     pub(crate) table: &'static str,
     /// The table that has the records themselves, by the same ids: the same one, unless they are too wide to be looked through.
     pub(crate) rows: &'static str,
-    /// SQLite's index of the texts that wildcards are searched in. A short column does without: its own index is read.
-    pub(crate) texts: Option<&'static str>,
+    /// SQLite's index of the texts that wildcards are searched in. What a business has few of does without.
+    pub(crate) texts: Option<TextIndex>,
     /// Where it stands how many such records a business has, and how often any was written.
     pub(crate) counters: Counters,
+}
+
+/// An index of texts.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct TextIndex {
+    pub(crate) name: &'static str,
+    /// Whether it keeps texts of different columns apart, by their names.
+    pub(crate) has_columns: bool,
 }
 
 /// Where a kind of record is counted.
@@ -156,10 +164,10 @@ impl Selection {
         self.created.to = [self.created.to, to].into_iter().flatten().min();
     }
 
-    /// What patterns are searched for.
-    pub(crate) fn patterns(&self) -> impl Iterator<Item = &str> {
+    /// The columns that are to match a pattern, and which.
+    pub(crate) fn patterns(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.conditions.iter().filter_map(|condition| match condition {
-            Condition::Like(_, pattern) => Some(pattern.as_str()),
+            Condition::Like(column, pattern) => Some((*column, pattern.as_str())),
             _ => None,
         })
     }
@@ -170,6 +178,16 @@ impl Selection {
         let elsewhere =
             |condition: &Condition| matches!(condition, Condition::Noted { table, .. } if *table == "lead_vehicles");
         !self.conditions.iter().any(elsewhere)
+    }
+}
+
+/// Appends the condition that a column has a number within these bounds.
+pub(crate) fn within<ST>(sql: &mut Sql<ST>, column: &str, Range { from, to }: Range<i64>) {
+    sql.sql(&format!("{column} IS NOT NULL"));
+    for (bound, limit) in [(">=", from), ("<=", to)] {
+        if let Some(limit) = limit {
+            sql.sql(&format!(" AND {column} {bound} ")).bind(limit);
+        }
     }
 }
 

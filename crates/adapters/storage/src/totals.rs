@@ -44,6 +44,8 @@ pub(crate) struct Counted {
     pub(crate) of: i64,
     /// How often they had been written.
     pub(crate) writes: i64,
+    /// Which condition left few records to look at, if one did.
+    pub(crate) narrowed: Option<usize>,
 }
 
 impl Totals {
@@ -135,6 +137,7 @@ mod tests {
             total,
             of: 100,
             writes: 5,
+            narrowed: None,
         }
     }
 

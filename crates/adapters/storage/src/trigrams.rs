@@ -1,5 +1,7 @@
 //! What indexes of runs of three characters can find of a pattern, in which `%` stands for any characters.
 
+use std::collections::BTreeSet;
+
 /// Whether PostgreSQL's index narrows the texts that match. It finds runs of three letters or digits and the beginning of the text; for
 /// a pattern with neither, it would be read whole.
 pub(crate) fn narrows(pattern: &str) -> bool {
@@ -24,6 +26,8 @@ fn all(pattern: &str) -> Vec<String> {
         runs.extend(characters.windows(3).step_by(3).map(quoted));
         runs.extend(characters.windows(3).last().map(quoted));
     }
+    let mut seen = BTreeSet::new();
+    runs.retain(|run| seen.insert(run.clone()));
     runs
 }
 
@@ -50,12 +54,12 @@ mod tests {
     fn the_index_is_asked_for_runs_of_three() {
         for (pattern, expected) in [
             ("a%b%c", ""),
-            ("%smi%", r#""smi" AND "smi""#),
-            ("%zoë smith%", r#""zoë" AND " sm" AND "ith" AND "ith""#),
+            ("%smi%", r#""smi""#),
+            ("%zoë smith%", r#""zoë" AND " sm" AND "ith""#),
             ("an%smith", r#""smi" AND "ith""#),
-            ("%ann%7@example.com", r#""ann" AND "ann""#),
+            ("%ann%7@example.com", r#""ann""#),
             ("%@exa%", r#""@ex" AND "exa""#),
-            (r#"%a"b%"#, r#""a""b" AND "a""b""#),
+            (r#"%a"b%"#, r#""a""b""#),
         ] {
             assert_eq!(selective(pattern).join(" AND "), expected, "{pattern}");
         }

@@ -10,7 +10,7 @@ use forecourt_kernel::{
 
 use super::changes::values;
 use crate::error::other;
-use crate::selection::{Counters, RecordKind, Selection};
+use crate::selection::{Counters, RecordKind, Selection, TextIndex};
 
 diesel::table! {
     /// Customers and others.
@@ -132,7 +132,10 @@ impl ContactValues {
 const CONTACTS: RecordKind = RecordKind {
     table: "contacts",
     rows: "contacts",
-    texts: Some("contact_search"),
+    texts: Some(TextIndex {
+        name: "contact_search",
+        has_columns: false,
+    }),
     counters: Counters::Columns {
         records: "contacts",
         writes: "contact_writes",

@@ -15,7 +15,7 @@ use super::changes::values;
 use crate::error::other;
 use crate::preview::Preview;
 use crate::schema::deletions;
-use crate::selection::{Counters, RecordKind, Selection};
+use crate::selection::{Counters, RecordKind, Selection, TextIndex};
 
 /// How much of a folded name is indexed, in characters: less than any index's limit, more than any name's difference.
 const NAME_KEY_CHARS: usize = 64;
@@ -157,7 +157,10 @@ impl LeadValues {
 const LEADS: RecordKind = RecordKind {
     table: "leads",
     rows: "leads",
-    texts: Some("lead_search"),
+    texts: Some(TextIndex {
+        name: "lead_search",
+        has_columns: false,
+    }),
     counters: Counters::Columns {
         records: "leads",
         writes: "lead_writes",

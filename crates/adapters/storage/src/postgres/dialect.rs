@@ -28,10 +28,6 @@ pub(crate) fn next_leads(count: usize) -> String {
     format!("array_to_string(ARRAY(SELECT nextval('leads_id_seq') FROM generate_series(1, {count})), ',')")
 }
 
-/// Whether texts that match a pattern are found by a look at all entries of their column's index. Here an index of runs of three
-/// characters serves.
-pub(crate) const SCANS_TEXTS: bool = false;
-
 /// How many rows one statement is given: it has at most 65,535 parameters.
 pub(crate) const ROWS_AT_ONCE: usize = 1024;
 
@@ -46,9 +42,6 @@ pub(crate) fn at_once<T>(rows: Vec<T>) -> impl Iterator<Item = Vec<T>> {
 
 /// What stands before and behind the value of the condition that a record is a business's.
 pub(crate) const OF_BUSINESS: (&str, &str) = ("business_id = ", "");
-
-/// The same where another condition is to find the records.
-pub(crate) const NOT_BY_BUSINESS: (&str, &str) = OF_BUSINESS;
 
 /// What stands before a column that no index is to be looked up by: nothing, since the planner knows the values.
 pub(crate) const NO_INDEX: &str = "";

@@ -1,21 +1,14 @@
 //! The indexes of texts that wildcard searches use, which are like any others here: the planner knows when to use them.
 
 use diesel::sql_types::BigInt;
-use forecourt_kernel::StoreResult;
 
-use super::Conn;
-use crate::selection::{RecordKind, Selection};
+use crate::selection::Selection;
 use crate::statement::Sql;
 use crate::trigrams;
 
-/// What to ask an index for: nothing, since the pattern itself is enough of a condition.
-pub(crate) async fn match_query(_conn: &mut Conn, _selection: &Selection) -> StoreResult<Option<String>> {
-    Ok(None)
-}
-
-/// The condition that a record is one that an index finds; it is never needed.
-pub(crate) fn found(_kind: RecordKind, _match_query: &str) -> Sql<BigInt> {
-    Sql::new("true")
+/// What is looked up by itself: nothing, since the planner knows the values.
+pub(crate) fn candidates(_selection: &Selection) -> Vec<Sql<BigInt>> {
+    Vec::new()
 }
 
 /// What is compared with a pattern: not the column itself where its index would be read whole.

@@ -15,12 +15,15 @@ use super::session::Reads;
 use super::{Conn, dialect, search};
 use crate::error::store_error;
 use crate::schema::record_counters;
-use crate::selection::{Condition, Counters, Selection};
+use crate::selection::{Condition, Counters, Selection, within};
 use crate::statement::{RunQueryDsl, Select, Sql, Value};
 use crate::totals::{Counted, Totals};
 
 /// Of so many values of a column each is read by itself, in order, and then they are merged.
 const MERGED: usize = 16;
+
+/// More records than this are not looked up one by one: to read all of a business takes no longer.
+const MANY: i64 = 10_000;
 
 /// So many entries of an index are looked at in a fraction of a millisecond.
 const FEW: i64 = 1000;
@@ -74,9 +77,16 @@ pub(super) async fn find(session: &mut impl Reads, selection: &Selection, reques
     if list.entries(counted.or(remembered), wanted) > FEW {
         session.expect_work().await?;
     }
-    if !list.is_common {
-        list.search(session.conn().await?).await?;
-    }
+    list.few = match counted {
+        _ if list.is_common => None,
+        Some(Counted { narrowed, .. }) => {
+            narrowed.and_then(|which| search::candidates(selection).into_iter().nth(which))
+        }
+        None => {
+            list.narrow(session.conn().await?).await?;
+            list.few
+        }
+    };
     let from = list.rows(limit, offset);
     Ok(Found { from, total })
 }
@@ -134,8 +144,8 @@ struct List<'a> {
     last: Option<i64>,
     /// The id that the cursor marks.
     before: Option<i64>,
-    /// The query of the index of texts, if that helps.
-    searched: Option<String>,
+    /// The ids of few records, which have all that pass.
+    few: Option<Sql<BigInt>>,
     /// Whether many records pass.
     is_common: bool,
 }
@@ -156,15 +166,23 @@ impl<'a> List<'a> {
             first,
             last,
             before: None,
-            searched: None,
+            few: None,
             is_common: false,
         })
     }
 
-    /// Has the index of texts find what passes, if it can.
-    async fn search(&mut self, conn: &mut Conn) -> StoreResult<()> {
-        self.searched = search::match_query(conn, self.selection).await?;
-        Ok(())
+    /// Has an index find few records by themselves, if one can. Returns which.
+    async fn narrow(&mut self, conn: &mut Conn) -> StoreResult<Option<usize>> {
+        for (number, ids) in search::candidates(self.selection).into_iter().enumerate() {
+            let mut found: Sql<BigInt> = Sql::new("SELECT count(*) FROM (");
+            found.append(ids.clone()).sql(" LIMIT ").bind(MANY).sql(") AS found");
+            let found: i64 = found.get_result(conn).await.map_err(store_error)?;
+            if found < MANY {
+                self.few = Some(ids);
+                return Ok(Some(number));
+            }
+        }
+        Ok(None)
     }
 
     /// Counts what passes, unless that was done since the last write.
@@ -172,7 +190,12 @@ impl<'a> List<'a> {
         // First: what is written while others are being counted makes the total outdated, and never the other way round.
         let (of, writes) = records(session.conn().await?, self.selection).await?;
         if self.selection.is_all() {
-            return Ok(Counted { total: of, of, writes });
+            return Ok(Counted {
+                total: of,
+                of,
+                writes,
+                narrowed: None,
+            });
         }
         let holds = |known: &Counted| known.writes == writes && self.selection.stands_still();
         if let Some(known) = remembered.filter(holds) {
@@ -180,10 +203,14 @@ impl<'a> List<'a> {
         }
         session.expect_work().await?;
         let conn = session.conn().await?;
-        self.search(conn).await?;
+        let narrowed = self.narrow(conn).await?;
         let total = self.count().get_result(conn).await.map_err(store_error)?;
-        self.searched = None;
-        let counted = Counted { total, of, writes };
+        let counted = Counted {
+            total,
+            of,
+            writes,
+            narrowed,
+        };
         if let Some(totals) = known_totals(session, self.selection) {
             totals.put(self.selection, counted);
         }
@@ -262,7 +289,7 @@ impl<'a> List<'a> {
             }
         }
         ids.sql(" ORDER BY ");
-        if !is_sorted && !self.is_common {
+        if !is_sorted && !self.is_common && self.few.is_none() {
             ids.sql(dialect::SORTED);
         }
         ids.sql("id DESC");
@@ -297,12 +324,10 @@ impl<'a> List<'a> {
             business, conditions, ..
         } = self.selection;
         let (source, source_id) = self.source();
-        // What an index of texts has found is looked up by its ids and nothing else.
-        let is_found = self.searched.is_some();
         let hide = |hidden| if hidden { dialect::NO_INDEX } else { "" };
-        let hidden = hide(in_order || is_found);
-        let (before, behind) = if is_found {
-            dialect::NOT_BY_BUSINESS
+        let hidden = hide(in_order);
+        let (before, behind) = if self.few.is_some() {
+            ("business_id = ", "")
         } else {
             dialect::OF_BUSINESS
         };
@@ -318,7 +343,7 @@ impl<'a> List<'a> {
             sql.sql(" AND ");
             match condition {
                 Condition::Is(column, value) => {
-                    sql.sql(hide(is_found)).sql(column).sql(" = ").bind(value.clone());
+                    sql.sql(column).sql(" = ").bind(value.clone());
                 }
                 Condition::AnyOf(column, values) => match each.take() {
                     Some(value) => {
@@ -333,26 +358,8 @@ impl<'a> List<'a> {
                         sql.sql(if values.is_empty() { "NULL)" } else { ")" });
                     }
                 },
-                Condition::Within(column, Range { from, to }) => {
-                    sql.sql(hidden).sql(column).sql(" IS NOT NULL");
-                    if let Some(from) = from {
-                        sql.sql(" AND ").sql(hidden).sql(column).sql(" >= ").bind(*from);
-                    }
-                    if let Some(to) = to {
-                        sql.sql(" AND ").sql(hidden).sql(column).sql(" <= ").bind(*to);
-                    }
-                }
+                Condition::Within(column, range) => within(&mut sql, &format!("{hidden}{column}"), *range),
                 Condition::Like(column, pattern) => {
-                    // Beside other conditions, each record that passes those would be read for its text.
-                    let is_apart = dialect::SCANS_TEXTS
-                        && self.selection.kind.texts.is_none()
-                        && conditions.len() > 1
-                        && hidden.is_empty();
-                    if is_apart {
-                        sql.sql(&format!("{source_id} IN (SELECT id FROM {source} WHERE business_id = "))
-                            .bind(business.get())
-                            .sql(" AND ");
-                    }
                     // SQLite does not see that what is like something is not null.
                     sql.sql(hidden)
                         .sql(column)
@@ -361,7 +368,7 @@ impl<'a> List<'a> {
                         .sql(&search::compared(column, pattern))
                         .sql(" LIKE ")
                         .bind(like(pattern))
-                        .sql(if is_apart { r" ESCAPE '\')" } else { r" ESCAPE '\'" });
+                        .sql(r" ESCAPE '\'");
                 }
                 Condition::Noted { column, value, .. } if source != self.selection.kind.table => {
                     sql.sql(column).sql(" = ").bind(value.clone());
@@ -385,8 +392,8 @@ impl<'a> List<'a> {
                 }
             }
         }
-        if let Some(searched) = &self.searched {
-            sql.sql(" AND ").append(search::found(self.selection.kind, searched));
+        if let Some(few) = &self.few {
+            sql.sql(&format!(" AND {source_id} IN (")).append(few.clone()).sql(")");
         }
         if let Some(first) = self.first {
             sql.sql(&format!(" AND {source_id} >= ")).bind(first);

@@ -23,18 +23,12 @@ pub(crate) fn next_leads(_count: usize) -> String {
     "(SELECT CAST(coalesce(max(seq), 0) + 1 AS TEXT) FROM sqlite_sequence WHERE name = 'leads')".to_owned()
 }
 
-/// Whether texts that match a pattern are found by a look at all entries of their column's index, where no index of texts serves.
-pub(crate) const SCANS_TEXTS: bool = true;
-
 /// How many rows are written at once.
 pub(crate) const ROWS_AT_ONCE: usize = 4096;
 
 /// What stands before and behind the value of the condition that a record is a business's. Statistics show how many records a
 /// business has on average: where one has nearly all, it would seem wise to read those of all others as well.
 pub(crate) const OF_BUSINESS: (&str, &str) = ("likelihood(business_id = ", ", 0.0001)");
-
-/// The same where another condition is to find the records.
-pub(crate) const NOT_BY_BUSINESS: (&str, &str) = ("+business_id = ", "");
 
 /// What stands before a column that no index is to be looked up by.
 pub(crate) const NO_INDEX: &str = "+";

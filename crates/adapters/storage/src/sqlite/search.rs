@@ -1,46 +1,55 @@
-//! The indexes of texts that wildcard searches use: see the migrations that make `lead_search` and `contact_search`.
+//! What of a list's conditions is looked up by itself. SQLite plans without a look at the values: it cannot tell a range that
+//! leaves few records from one that leaves them all, nor does it know what an index of texts would find.
 
 use diesel::sql_types::BigInt;
-use forecourt_kernel::StoreResult;
 
-use super::Conn;
-use crate::error::store_error;
-use crate::selection::{RecordKind, Selection};
-use crate::statement::{RunQueryDsl, Sql};
+use crate::selection::{Condition, Selection, TextIndex, within};
+use crate::statement::Sql;
 use crate::trigrams;
 
-/// More records than this are not looked up one by one: to read all texts of a business in a row takes no longer.
-const MANY_FOUND: i64 = 10_000;
-
-/// The query for the index that narrows a selection; none if the index finds as many as are read in a row.
-pub(crate) async fn match_query(conn: &mut Conn, selection: &Selection) -> StoreResult<Option<String>> {
-    let runs: Vec<String> = selection.patterns().flat_map(trigrams::selective).collect();
-    let Some(index) = selection.kind.texts.filter(|_| !runs.is_empty()) else {
-        return Ok(None);
-    };
-    let match_query = runs.join(" AND ");
-    let mut found: Sql<BigInt> = Sql::new("SELECT count(*) FROM (SELECT 1 FROM ");
-    found
-        .sql(&format!("{index} WHERE {index} MATCH "))
-        .bind(match_query.as_str())
-        .sql(" LIMIT ")
-        .bind(MANY_FOUND)
-        .sql(")");
-    let found: i64 = found.get_result(conn).await.map_err(store_error)?;
-    Ok(Some(match_query).filter(|_| found < MANY_FOUND))
+/// Queries for the ids of all records that may pass, each by one index. Which of them finds few is not known yet.
+pub(crate) fn candidates(selection: &Selection) -> Vec<Sql<BigInt>> {
+    let ranges = selection.conditions.iter().filter_map(|condition| match condition {
+        Condition::Within(column, range) => {
+            let table = selection.kind.table;
+            let mut ids = Sql::new(&format!("SELECT id FROM {table} WHERE business_id = "));
+            ids.bind(selection.business.get()).sql(" AND ");
+            within(&mut ids, column, *range);
+            Some(ids)
+        }
+        _ => None,
+    });
+    // The only condition is looked up by itself in any case.
+    let ranges = ranges.filter(|_| selection.conditions.len() > 1);
+    by_texts(selection).into_iter().chain(ranges).collect()
 }
 
-/// The condition that a record is one that the index finds, or too new to be in it. It may yet not match.
-pub(crate) fn found(kind: RecordKind, match_query: &str) -> Sql<BigInt> {
-    let (table, index) = (kind.table, kind.texts.unwrap_or_default());
-    let mut found = Sql::new("id IN (SELECT rowid FROM ");
-    found
-        .sql(&format!("{index} WHERE {index} MATCH "))
-        .bind(match_query)
-        .sql(&format!(
-            " UNION ALL SELECT id FROM {table} WHERE id > (SELECT latest FROM {index}_state))"
-        ));
-    found
+/// What the index of texts finds, and what is too new to be in it: see the migration that makes `lead_search`.
+fn by_texts(selection: &Selection) -> Option<Sql<BigInt>> {
+    let TextIndex {
+        name: index,
+        has_columns,
+    } = selection.kind.texts?;
+    let wanted = selection.patterns().filter_map(|(column, pattern)| {
+        let runs = Some(trigrams::selective(pattern)).filter(|runs| !runs.is_empty())?;
+        let runs = runs.join(" AND ");
+        Some(if has_columns {
+            format!("{column} : ({runs})")
+        } else {
+            runs
+        })
+    });
+    let wanted: Vec<String> = wanted.collect();
+    if wanted.is_empty() {
+        return None;
+    }
+    let table = selection.kind.table;
+    let mut ids = Sql::new(&format!("SELECT rowid FROM {index} WHERE {index} MATCH "));
+    ids.bind(wanted.join(" AND "))
+        .sql(&format!(" UNION ALL SELECT id FROM {table} WHERE business_id = "))
+        .bind(selection.business.get())
+        .sql(&format!(" AND id > (SELECT latest FROM {index}_state)"));
+    Some(ids)
 }
 
 /// What is compared with a pattern: the column.

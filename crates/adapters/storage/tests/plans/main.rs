@@ -244,6 +244,15 @@ fn vehicle_filters() -> Vec<(VehicleFilter, String)> {
             },
             "vehicle_facts_updated",
         ),
+        // What a short time leaves is looked up by itself, whatever else it has to be.
+        (
+            VehicleFilter {
+                status: Some(StatusChoice::Id(2)),
+                updated: range,
+                ..all()
+            },
+            "vehicle_facts_updated",
+        ),
         (
             VehicleFilter {
                 lead: Some(LeadId::new(1)),
@@ -279,8 +288,13 @@ fn vehicle_filters() -> Vec<(VehicleFilter, String)> {
             }],
             ..all()
         };
-        let index = format!("vehicle_facts_{}", info.name);
-        filters.extend(wanted.into_iter().map(|wanted| (of(wanted), index.clone())));
+        filters.extend(wanted.into_iter().map(|wanted| {
+            let index = match &wanted {
+                FieldCondition::Text(TextFilter::Wildcard(_)) => "vehicle_search".to_owned(),
+                _ => format!("vehicle_facts_{}", info.name),
+            };
+            (of(wanted), index)
+        }));
     }
     filters
 }

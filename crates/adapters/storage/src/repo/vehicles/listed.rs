@@ -13,13 +13,16 @@ use crate::error::store_error;
 use crate::models::{VehicleRow, key_of};
 use crate::preview;
 use crate::schema::vehicles;
-use crate::selection::{Counters, RecordKind, Selection};
+use crate::selection::{Counters, RecordKind, Selection, TextIndex};
 use crate::statement::{RunQueryDsl, Sql};
 
 const VEHICLES: RecordKind = RecordKind {
     table: "vehicle_facts",
     rows: "vehicles",
-    texts: None,
+    texts: Some(TextIndex {
+        name: "vehicle_search",
+        has_columns: true,
+    }),
     counters: Counters::Columns {
         records: "vehicles",
         writes: "vehicle_writes",
