@@ -18,7 +18,7 @@ const VEHICLES_AT_ONCE: u32 = 50;
 /// How many businesses a round looks for.
 const BUSINESSES_AT_ONCE: u32 = 20;
 /// For so many seconds after a change of a business a server may still go on with what it was before.
-const SETTLED_AFTER: i64 = 5;
+pub(crate) const SETTLED_AFTER: i64 = 5;
 
 /// Stands for a business that is still to be looked at once more.
 const UNSETTLED: Timestamp = Timestamp::from_epoch_seconds(0);

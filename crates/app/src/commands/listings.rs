@@ -3,12 +3,13 @@
 use forecourt_accounts::Business;
 use forecourt_dealership::{Database, Session};
 use forecourt_kernel::{Clock, Cursor, PageRequest, Position, VehicleId};
-use forecourt_listings::{Difference, rebuild};
+use forecourt_listings::{Build, Difference, rebuild};
 use forecourt_vehicles::VehicleFilter;
 use serde::Serialize;
 
 use super::{CommandError, business_of_tag};
 use crate::{
+    background::SETTLED_AFTER,
     cli::{Format, ListingsCommand},
     output,
     progress::Progress,
@@ -105,6 +106,14 @@ async fn rebuild_listings(
         listed: 0,
         differences: Vec::new(),
     };
+    let begun = Build {
+        of: business.updated,
+        below: Some(VehicleId::new(i64::MAX)),
+    };
+    let is_settled = business.updated <= SystemClock.now().plus_seconds(-SETTLED_AFTER);
+    if is_settled {
+        move_build(database, business, |_| Some(begun)).await?;
+    }
     let mut below = Some(i64::MAX);
     while let Some(before) = below {
         let (ids, found, next) = transact::<_, CommandError>(database, async |session| {
@@ -148,7 +157,25 @@ async fn rebuild_listings(
         report.differences.extend(found);
         after = ids.last().copied().filter(|_| ids.len() >= AT_ONCE as usize);
     }
+    // A server has nothing left to make, unless it has begun to, or vehicles were loaded meanwhile.
+    let ended = Build { below: None, ..begun };
+    move_build(database, business, |build| (build == begun).then_some(ended)).await?;
     Ok(report)
+}
+
+/// Notes how far the listings of a business have been made, unless a server is about to.
+async fn move_build(
+    database: &dyn Database,
+    business: &Business,
+    to: impl Fn(Build) -> Option<Build>,
+) -> Result<(), CommandError> {
+    transact::<_, CommandError>(database, async |session| {
+        if let Some(build) = session.lock_build(business.id).await?.and_then(&to) {
+            session.save_build(business.id, build).await?;
+        }
+        Ok(())
+    })
+    .await
 }
 
 async fn rebuild_listing(
@@ -163,4 +190,47 @@ async fn rebuild_listing(
         id: id.get(),
         found: difference.as_str(),
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use forecourt_kernel::{BusinessId, Timestamp};
+
+    use super::*;
+    use crate::{memory::MemoryDatabase, sample::testing::a_business};
+
+    async fn build_of(database: &MemoryDatabase, business: BusinessId) -> Option<Build> {
+        let mut session = database.begin().await.unwrap();
+        session.lock_build(business).await.unwrap()
+    }
+
+    /// Rebuilds the listings of a business that was last changed so many seconds ago.
+    async fn rebuilt(seconds: i64) -> (Option<Build>, Timestamp) {
+        let database = MemoryDatabase::default();
+        let mut session = database.begin().await.unwrap();
+        let mut business = Business {
+            updated: SystemClock.now().plus_seconds(-seconds),
+            ..a_business()
+        };
+        business.id = session.insert_business(&business).await.unwrap();
+        session.commit().await.unwrap();
+        rebuild_listings(&database, &business, |_| {}).await.unwrap();
+        (build_of(&database, business.id).await, business.updated)
+    }
+
+    #[tokio::test]
+    async fn a_server_makes_nothing_of_what_was_rebuilt() {
+        let (build, updated) = rebuilt(60).await;
+        let ended = Build {
+            of: updated,
+            below: None,
+        };
+        assert_eq!(build, Some(ended));
+    }
+
+    #[tokio::test]
+    async fn a_server_makes_the_listings_of_a_business_that_changed_just_now() {
+        let (build, updated) = rebuilt(0).await;
+        assert!(build.is_some_and(|build| build.of < updated && build.below.is_some()));
+    }
 }
