@@ -11,9 +11,10 @@ pub(crate) fn candidates(_selection: &Selection) -> Vec<Sql<BigInt>> {
     Vec::new()
 }
 
-/// What is compared with a pattern: not the column itself where its index would be read whole.
-pub(crate) fn compared(column: &str, pattern: &str) -> String {
-    if trigrams::narrows(pattern) {
+/// What is compared with a pattern: not the column itself where its index would be read whole, or records are to be looked at in
+/// order. How many match a pattern the planner can only guess.
+pub(crate) fn compared(column: &str, pattern: &str, in_order: bool) -> String {
+    if trigrams::narrows(pattern) && !in_order {
         column.to_owned()
     } else {
         format!("({column} || '')")

@@ -136,6 +136,17 @@ pub(super) async fn count_write(conn: &mut Conn, business: BusinessId, kind: &st
         .map_err(store_error)
 }
 
+/// How records are looked at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Look {
+    /// All that pass.
+    AtAll,
+    /// From the newest on, until a page is full: no index is to find what it does not hold in that order.
+    InOrder,
+    /// As an index has them, whichever serves best.
+    ByIndex,
+}
+
 /// A list as statements read it.
 struct List<'a> {
     selection: &'a Selection,
@@ -236,9 +247,15 @@ impl<'a> List<'a> {
         !self.selection.conditions.iter().any(is_unordered)
     }
 
+    /// Whether rows with a document each would be read for conditions that are all in indexes.
+    fn has_wide_rows(&self) -> bool {
+        let Selection { kind, conditions, .. } = self.selection;
+        kind.table == kind.rows && conditions.len() > 1 && self.selection.patterns().next().is_none()
+    }
+
     fn count(&self) -> Sql<BigInt> {
         let mut count = Sql::new("SELECT count(*)");
-        count.append(self.passing(None, false));
+        count.append(self.passing(None, Look::AtAll));
         count
     }
 
@@ -249,7 +266,7 @@ impl<'a> List<'a> {
         let is_read_in_order =
             offset == 0 && self.is_sorted() && self.any_of().is_none() && self.source().0 == kind.rows;
         if is_read_in_order {
-            rows.append(self.passing(None, false)).sql(" ORDER BY id DESC");
+            rows.append(self.passing(None, Look::ByIndex)).sql(" ORDER BY id DESC");
             limited(&mut rows, limit);
         } else {
             rows.sql(&format!(" FROM {} WHERE business_id = ", kind.rows))
@@ -270,18 +287,19 @@ impl<'a> List<'a> {
         let is_sorted = self.is_sorted();
         match self.any_of().filter(|_| is_sorted) {
             None => {
-                ids.sql(&select)
-                    .append(self.passing(None, self.is_common && !is_sorted));
+                let in_order = self.is_common && !is_sorted;
+                let look = if in_order { Look::InOrder } else { Look::ByIndex };
+                ids.sql(&select).append(self.passing(None, look));
             }
             Some([]) => {
-                ids.sql(&select).append(self.passing(None, false));
+                ids.sql(&select).append(self.passing(None, Look::ByIndex));
             }
             Some(values) => {
                 for (number, value) in values.iter().enumerate() {
                     ids.sql(if number == 0 { "" } else { " UNION ALL " })
                         .sql("SELECT id FROM (")
                         .sql(&select)
-                        .append(self.passing(Some(value), false))
+                        .append(self.passing(Some(value), Look::ByIndex))
                         .sql(" ORDER BY id DESC");
                     limited(&mut ids, offset.saturating_add(limit));
                     ids.sql(") AS merged");
@@ -317,15 +335,14 @@ impl<'a> List<'a> {
         })
     }
 
-    /// Those that pass; `each` of those that have this one of several values. If they are to be looked at in order, no index
-    /// is to find what it does not hold in that order.
-    fn passing(&self, each: Option<&Value>, in_order: bool) -> Sql<BigInt> {
+    /// Those that pass; `each` of those that have this one of several values.
+    fn passing(&self, each: Option<&Value>, look: Look) -> Sql<BigInt> {
         let Selection {
             business, conditions, ..
         } = self.selection;
         let (source, source_id) = self.source();
         let hide = |hidden| if hidden { dialect::NO_INDEX } else { "" };
-        let hidden = hide(in_order);
+        let hidden = hide(look == Look::InOrder);
         let (before, behind) = if self.few.is_some() {
             ("business_id = ", "")
         } else {
@@ -339,8 +356,15 @@ impl<'a> List<'a> {
             .sql(behind);
         let mut each = each;
         let mut joined = false;
-        for condition in conditions {
+        let is_joined = dialect::JOINS_INDEXES && look == Look::AtAll && self.has_wide_rows();
+        for (number, condition) in conditions.iter().enumerate() {
             sql.sql(" AND ");
+            let is_apart = is_joined && number > 0 && !matches!(condition, Condition::Noted { .. });
+            if is_apart {
+                sql.sql(&format!("{source_id} IN (SELECT id FROM {source} WHERE business_id = "))
+                    .bind(business.get())
+                    .sql(" AND ");
+            }
             match condition {
                 Condition::Is(column, value) => {
                     sql.sql(column).sql(" = ").bind(value.clone());
@@ -365,7 +389,7 @@ impl<'a> List<'a> {
                         .sql(column)
                         .sql(" IS NOT NULL AND ")
                         .sql(hidden)
-                        .sql(&search::compared(column, pattern))
+                        .sql(&search::compared(column, pattern, look == Look::InOrder))
                         .sql(" LIKE ")
                         .bind(like(pattern))
                         .sql(r" ESCAPE '\'");
@@ -390,6 +414,9 @@ impl<'a> List<'a> {
                         .sql(")")
                         .sql(behind);
                 }
+            }
+            if is_apart {
+                sql.sql(")");
             }
         }
         if let Some(few) = &self.few {

@@ -53,6 +53,6 @@ fn by_texts(selection: &Selection) -> Option<Sql<BigInt>> {
 }
 
 /// What is compared with a pattern: the column.
-pub(crate) fn compared(column: &str, _pattern: &str) -> String {
+pub(crate) fn compared(column: &str, _pattern: &str, _in_order: bool) -> String {
     column.to_owned()
 }

@@ -121,6 +121,7 @@ fn lead_filters() -> Vec<(LeadFilter, &'static str)> {
     case!("leads_contact", contact: Some(ContactId::new(1)));
     case!("lead_vehicles", vehicle: Some(VehicleId::new(1)));
     case!("leads_rating", rating_min: Rating::new(3));
+    case!("leads_", site: Some(SiteId::new(1)), channel: Some(LeadChannel::Sms), rating_min: Rating::new(3));
     for (from, to) in [(Some(at(1)), None), (None, Some(at(9))), (Some(at(1)), Some(at(9)))] {
         case!("", created: Some(Range { from, to }));
         case!("", updated: Some(Range { from, to }));
