@@ -44,7 +44,7 @@ pub(crate) struct Counted {
     pub(crate) of: i64,
     /// How often they had been written.
     pub(crate) writes: i64,
-    /// Which condition left few records to look at, if one did.
+    /// Which of the list's conditions that can be looked up by themselves left few records, if one did.
     pub(crate) narrowed: Option<usize>,
 }
 

@@ -28,10 +28,6 @@ pub(crate) fn next_leads(count: usize) -> String {
     format!("array_to_string(ARRAY(SELECT nextval('leads_id_seq') FROM generate_series(1, {count})), ',')")
 }
 
-/// Whether indexes are joined where wide rows would have to be looked at: each of them is in the order of the ids. Where 21,101 of
-/// 100,000 leads pass two conditions that takes 10 ms, and 41 to read the leads.
-pub(crate) const JOINS_INDEXES: bool = true;
-
 /// How many rows one statement is given: it has at most 65,535 parameters.
 pub(crate) const ROWS_AT_ONCE: usize = 1024;
 

@@ -136,17 +136,6 @@ pub(super) async fn count_write(conn: &mut Conn, business: BusinessId, kind: &st
         .map_err(store_error)
 }
 
-/// How records are looked at.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Look {
-    /// All that pass.
-    AtAll,
-    /// From the newest on, until a page is full: no index is to find what it does not hold in that order.
-    InOrder,
-    /// As an index has them, whichever serves best.
-    ByIndex,
-}
-
 /// A list as statements read it.
 struct List<'a> {
     selection: &'a Selection,
@@ -155,7 +144,7 @@ struct List<'a> {
     last: Option<i64>,
     /// The id that the cursor marks.
     before: Option<i64>,
-    /// The ids of few records, which have all that pass.
+    /// A query for the ids of few records. All that pass are among them.
     few: Option<Sql<BigInt>>,
     /// Whether many records pass.
     is_common: bool,
@@ -230,10 +219,12 @@ impl<'a> List<'a> {
 
     /// About how many entries of an index are looked at to find so many records.
     fn entries(&self, counted: Option<Counted>, wanted: i64) -> i64 {
-        let is_searched = !self.is_common && self.selection.patterns().next().is_some();
+        let has_others = self.selection.conditions.len() > 1;
+        let has_patterns = self.selection.patterns().next().is_some();
         match counted {
-            _ if self.is_sorted() && self.selection.conditions.len() <= 1 => wanted,
-            Some(_) | None if is_searched => i64::MAX,
+            _ if self.is_sorted() && !has_others => wanted,
+            // How many pass says nothing of how many an index finds for one of the conditions.
+            _ if !self.is_common && (has_patterns || has_others && !self.is_sorted()) => i64::MAX,
             Some(Counted { total, of, .. }) if self.is_common || self.is_sorted() => {
                 wanted.saturating_mul(of) / total.max(1)
             }
@@ -247,15 +238,9 @@ impl<'a> List<'a> {
         !self.selection.conditions.iter().any(is_unordered)
     }
 
-    /// Whether rows with a document each would be read for conditions that are all in indexes.
-    fn has_wide_rows(&self) -> bool {
-        let Selection { kind, conditions, .. } = self.selection;
-        kind.table == kind.rows && conditions.len() > 1 && self.selection.patterns().next().is_none()
-    }
-
     fn count(&self) -> Sql<BigInt> {
         let mut count = Sql::new("SELECT count(*)");
-        count.append(self.passing(None, Look::AtAll));
+        count.append(self.passing(None, false));
         count
     }
 
@@ -266,7 +251,7 @@ impl<'a> List<'a> {
         let is_read_in_order =
             offset == 0 && self.is_sorted() && self.any_of().is_none() && self.source().0 == kind.rows;
         if is_read_in_order {
-            rows.append(self.passing(None, Look::ByIndex)).sql(" ORDER BY id DESC");
+            rows.append(self.passing(None, false)).sql(" ORDER BY id DESC");
             limited(&mut rows, limit);
         } else {
             rows.sql(&format!(" FROM {} WHERE business_id = ", kind.rows))
@@ -287,19 +272,18 @@ impl<'a> List<'a> {
         let is_sorted = self.is_sorted();
         match self.any_of().filter(|_| is_sorted) {
             None => {
-                let in_order = self.is_common && !is_sorted;
-                let look = if in_order { Look::InOrder } else { Look::ByIndex };
-                ids.sql(&select).append(self.passing(None, look));
+                ids.sql(&select)
+                    .append(self.passing(None, self.is_common && !is_sorted));
             }
             Some([]) => {
-                ids.sql(&select).append(self.passing(None, Look::ByIndex));
+                ids.sql(&select).append(self.passing(None, false));
             }
             Some(values) => {
                 for (number, value) in values.iter().enumerate() {
                     ids.sql(if number == 0 { "" } else { " UNION ALL " })
                         .sql("SELECT id FROM (")
                         .sql(&select)
-                        .append(self.passing(Some(value), Look::ByIndex))
+                        .append(self.passing(Some(value), false))
                         .sql(" ORDER BY id DESC");
                     limited(&mut ids, offset.saturating_add(limit));
                     ids.sql(") AS merged");
@@ -335,14 +319,15 @@ impl<'a> List<'a> {
         })
     }
 
-    /// Those that pass; `each` of those that have this one of several values.
-    fn passing(&self, each: Option<&Value>, look: Look) -> Sql<BigInt> {
+    /// Those that pass; `each` of those that have this one of several values. If they are to be looked at in order, no index
+    /// is to find what it does not hold in that order.
+    fn passing(&self, each: Option<&Value>, in_order: bool) -> Sql<BigInt> {
         let Selection {
             business, conditions, ..
         } = self.selection;
         let (source, source_id) = self.source();
         let hide = |hidden| if hidden { dialect::NO_INDEX } else { "" };
-        let hidden = hide(look == Look::InOrder);
+        let hidden = hide(in_order);
         let (before, behind) = if self.few.is_some() {
             ("business_id = ", "")
         } else {
@@ -356,15 +341,8 @@ impl<'a> List<'a> {
             .sql(behind);
         let mut each = each;
         let mut joined = false;
-        let is_joined = dialect::JOINS_INDEXES && look == Look::AtAll && self.has_wide_rows();
-        for (number, condition) in conditions.iter().enumerate() {
+        for condition in conditions {
             sql.sql(" AND ");
-            let is_apart = is_joined && number > 0 && !matches!(condition, Condition::Noted { .. });
-            if is_apart {
-                sql.sql(&format!("{source_id} IN (SELECT id FROM {source} WHERE business_id = "))
-                    .bind(business.get())
-                    .sql(" AND ");
-            }
             match condition {
                 Condition::Is(column, value) => {
                     sql.sql(column).sql(" = ").bind(value.clone());
@@ -389,7 +367,7 @@ impl<'a> List<'a> {
                         .sql(column)
                         .sql(" IS NOT NULL AND ")
                         .sql(hidden)
-                        .sql(&search::compared(column, pattern, look == Look::InOrder))
+                        .sql(&search::compared(column, pattern, in_order))
                         .sql(" LIKE ")
                         .bind(like(pattern))
                         .sql(r" ESCAPE '\'");
@@ -414,9 +392,6 @@ impl<'a> List<'a> {
                         .sql(")")
                         .sql(behind);
                 }
-            }
-            if is_apart {
-                sql.sql(")");
             }
         }
         if let Some(few) = &self.few {

@@ -23,9 +23,6 @@ pub(crate) fn next_leads(_count: usize) -> String {
     "(SELECT CAST(coalesce(max(seq), 0) + 1 AS TEXT) FROM sqlite_sequence WHERE name = 'leads')".to_owned()
 }
 
-/// Whether indexes are joined where wide rows would have to be looked at: none are merged here.
-pub(crate) const JOINS_INDEXES: bool = false;
-
 /// How many rows are written at once.
 pub(crate) const ROWS_AT_ONCE: usize = 4096;
 
