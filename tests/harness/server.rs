@@ -13,7 +13,7 @@ use crate::client::Client;
 use crate::installation::Installation;
 use crate::ports::Port;
 use crate::process::Outcome;
-use crate::time::eventually;
+use crate::time::{eventually, wait_for};
 
 /// How long a start may take on a busy machine.
 const START: Duration = Duration::from_secs(60);
@@ -201,6 +201,17 @@ impl Server {
     /// A client of the administrator's listener.
     pub fn admin(&self) -> Client {
         Client::new(format!("http://127.0.0.1:{}", self.admin_port.number()), None)
+    }
+
+    /// Waits until each job in the background has had its first round since the start.
+    pub async fn until_background_rests(&self) {
+        wait_for("the background rests", START, async || {
+            let metrics = self.admin().get("/metrics").await;
+            let jobs = |figure: &str| metrics.text().matches(&format!("\n{figure}{{task=")).count();
+            let begun = jobs("forecourt_background_failures_total");
+            begun > 0 && jobs("forecourt_background_last_round_timestamp_seconds") == begun
+        })
+        .await;
     }
 
     /// What it has written to standard error so far.

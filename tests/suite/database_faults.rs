@@ -48,17 +48,6 @@ async fn takes_writes_again(shop: &Shop) {
     .await;
 }
 
-/// Waits until each job in the background has had its first round: what it does at a start takes longest.
-async fn background_rests(shop: &Shop) {
-    wait_for("the background rests", NOTICE, async || {
-        let metrics = shop.server.admin().get("/metrics").await;
-        let jobs = |figure: &str| metrics.text().matches(&format!("\n{figure}{{task=")).count();
-        let begun = jobs("forecourt_background_failures_total");
-        begun > 0 && jobs("forecourt_background_last_round_timestamp_seconds") == begun
-    })
-    .await;
-}
-
 /// How often the log says that no more writes are taken, and why.
 fn reported(shop: &Shop, why: &str) -> usize {
     let log = shop.server.log();
@@ -99,7 +88,7 @@ async fn a_database_file_that_was_cut_off_is_refused_by_a_running_server_and_at_
     shop.server.terminate().await;
     shop.server.restart().await;
     // The file is in memory while it is read: who cuts it off in the middle of a statement ends the server.
-    background_rests(&shop).await;
+    shop.server.until_background_rests().await;
     let half = fs::metadata(&path).unwrap().len() / 2;
     File::options().write(true).open(&path).unwrap().set_len(half).unwrap();
     for _ in 0..3 {

@@ -26,6 +26,7 @@ both_engines! {
     the_scope_is_the_one_of_listings
     a_rebuild_finds_no_difference
     a_rebuild_mends_what_differs
+    a_rebuild_leaves_a_server_nothing_to_make
     a_rebuild_beside_a_server_changes_nothing
     a_rebuild_of_an_unknown_business_fails
 }
@@ -505,6 +506,25 @@ async fn a_rebuild_finds_no_difference(engine: Engine) {
         (after.json(), after.header("ETag")),
         (manifest.json(), Some(tag.as_str()))
     );
+}
+
+async fn a_rebuild_leaves_a_server_nothing_to_make(engine: Engine) {
+    let mut shop = Shop::open(engine).await;
+    let (_, id) = published(&shop, &json!({})).await;
+    let is_there = async |shop: &Shop| shop.api.get(&format!("{LISTINGS}/{id}")).await.status == 200;
+    // As after vehicles were loaded, into a business that was changed some time ago.
+    let to_be_made = "DELETE FROM listing_builds; UPDATE businesses SET updated = updated - 3600;";
+    for rebuilds in [false, true] {
+        assert!(shop.server.terminate().await.success());
+        execute(shop.installation(), engine, to_be_made).await;
+        if rebuilds {
+            rebuilt(shop.installation()).await;
+        }
+        execute(shop.installation(), engine, "DELETE FROM listings").await;
+        shop.server.restart().await;
+        shop.server.until_background_rests().await;
+        assert_ne!(is_there(&shop).await, rebuilds);
+    }
 }
 
 async fn a_rebuild_mends_what_differs(engine: Engine) {

@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use forecourt_accounts::Business;
 use forecourt_dealership::{Database, Session};
 use forecourt_kernel::{BoxError, BusinessId, Clock, Cursor, PageRequest, Position, StoreError, Timestamp, VehicleId};
 use forecourt_listings::{Build, DueExpiry, WEBSITE, follow, remove_expired};
@@ -18,10 +19,15 @@ const VEHICLES_AT_ONCE: u32 = 50;
 /// How many businesses a round looks for.
 const BUSINESSES_AT_ONCE: u32 = 20;
 /// For so many seconds after a change of a business a server may still go on with what it was before.
-pub(crate) const SETTLED_AFTER: i64 = 5;
+const SETTLED_AFTER: i64 = 5;
 
 /// Stands for a business that is still to be looked at once more.
 const UNSETTLED: Timestamp = Timestamp::from_epoch_seconds(0);
+
+/// Whether every server knows of the business's latest change.
+pub(crate) fn is_settled(business: &Business, now: Timestamp) -> bool {
+    business.updated <= now.plus_seconds(-SETTLED_AFTER)
+}
 
 /// Takes listings off whose time is over.
 #[derive(Clone)]
@@ -77,8 +83,11 @@ impl Listings {
             };
             let now = self.clock.now();
             // What is made before every server knows of the change is made once more afterwards.
-            let is_settled = business.updated <= now.plus_seconds(-SETTLED_AFTER);
-            let of = if is_settled { business.updated } else { UNSETTLED };
+            let of = if is_settled(&business, now) {
+                business.updated
+            } else {
+                UNSETTLED
+            };
             let below = match build.below {
                 Some(below) if build.of == of => below,
                 None if build.of == of => return Ok(false),

@@ -33,7 +33,7 @@ use gauges::Gauges;
 use housekeeping::Housekeeping;
 pub(crate) use job::Ports;
 use job::{Job, Round};
-pub(crate) use listings::SETTLED_AFTER;
+pub(crate) use listings::is_settled;
 use listings::{Expiry, Listings};
 use mail::MailSending;
 use publishing::Publishing;

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::{CommandError, business_of_tag};
 use crate::{
-    background::SETTLED_AFTER,
+    background::is_settled,
     cli::{Format, ListingsCommand},
     output,
     progress::Progress,
@@ -106,14 +106,12 @@ async fn rebuild_listings(
         listed: 0,
         differences: Vec::new(),
     };
-    let begun = Build {
+    // What is made before every server knows of the change is made once more afterwards, by a server.
+    let begun = is_settled(business, SystemClock.now()).then_some(Build {
         of: business.updated,
         below: Some(VehicleId::new(i64::MAX)),
-    };
-    let is_settled = business.updated <= SystemClock.now().plus_seconds(-SETTLED_AFTER);
-    if is_settled {
-        move_build(database, business, |_| Some(begun)).await?;
-    }
+    });
+    move_build(database, business, |_| begun).await?;
     let mut below = Some(i64::MAX);
     while let Some(before) = below {
         let (ids, found, next) = transact::<_, CommandError>(database, async |session| {
@@ -158,12 +156,13 @@ async fn rebuild_listings(
         after = ids.last().copied().filter(|_| ids.len() >= AT_ONCE as usize);
     }
     // A server has nothing left to make, unless it has begun to, or vehicles were loaded meanwhile.
-    let ended = Build { below: None, ..begun };
-    move_build(database, business, |build| (build == begun).then_some(ended)).await?;
+    let ended = begun.map(|build| Build { below: None, ..build });
+    move_build(database, business, |build| ended.filter(|_| begun == Some(build))).await?;
     Ok(report)
 }
 
-/// Notes how far the listings of a business have been made, unless a server is about to.
+/// Changes the note of how far the listings of a business have been made to what `to` makes of it, unless that is `None` or another
+/// transaction holds the note.
 async fn move_build(
     database: &dyn Database,
     business: &Business,
