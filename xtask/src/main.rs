@@ -18,6 +18,7 @@ mod error;
 mod forecourt;
 mod http;
 mod lint;
+mod migrations;
 mod process;
 mod recipe;
 mod scratch;
@@ -38,6 +39,7 @@ const TASKS: &[Task] = &[
     test::TASK,
     ci::TASK,
     architecture::TASK,
+    migrations::TASK,
     codegen::TASK,
     bench::TASK,
     dist::TASK,

@@ -37,7 +37,7 @@ pub use conn::{Conn, Flight, Runtime};
 pub use readers::Reader;
 pub use session::Session;
 
-use crate::config::{Config, Durability};
+use crate::config::Config;
 use crate::error::{MigrateError, OpenError, store_error};
 use crate::pool::{Effort, PoolStatus, WriteStats};
 use crate::readiness::Verdict;
@@ -69,7 +69,6 @@ const SAMPLE: u32 = 100_000;
 #[derive(Debug)]
 struct File {
     path: PathBuf,
-    durability: Durability,
     /// How long a caller may wait for its turn.
     wait: Duration,
     identity: Identity,
@@ -81,7 +80,6 @@ impl Engine {
         let file = Arc::new(File {
             identity: Identity::new(&path),
             path,
-            durability: config.durability,
             wait: config.wait,
         });
         let opened = spawn_blocking({
