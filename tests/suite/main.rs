@@ -73,6 +73,7 @@ mod metrics;
 mod operations;
 mod outage;
 mod pages;
+mod prove_history;
 mod ranges;
 mod rate_limit;
 mod reference;
