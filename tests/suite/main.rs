@@ -74,6 +74,7 @@ mod operations;
 mod outage;
 mod pages;
 mod prove_history;
+mod prove_power_loss;
 mod ranges;
 mod rate_limit;
 mod reference;
