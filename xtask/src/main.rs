@@ -20,6 +20,7 @@ mod http;
 mod lint;
 mod migrations;
 mod process;
+mod prove;
 mod recipe;
 mod scratch;
 mod server;
@@ -37,6 +38,7 @@ use workspace::Workspace;
 
 const TASKS: &[Task] = &[
     test::TASK,
+    prove::TASK,
     ci::TASK,
     architecture::TASK,
     migrations::TASK,

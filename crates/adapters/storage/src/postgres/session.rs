@@ -74,6 +74,16 @@ impl Session {
         Ok(())
     }
 
+    /// Ends the work as if it had never begun, in the background. All that the session read was committed: no statement sees what
+    /// another transaction has not committed.
+    ///
+    /// # Errors
+    /// None; the other engine has some.
+    pub async fn rollback_durably(self) -> StoreResult<()> {
+        drop(self);
+        Ok(())
+    }
+
     /// Marks a point to return to. Points nest.
     ///
     /// # Errors
