@@ -31,6 +31,7 @@ mod subscribers;
 mod sync;
 mod totals;
 mod trigrams;
+mod version_check;
 
 pub use config::Config;
 pub use error::{MigrateError, OpenError, store_error};

@@ -55,9 +55,6 @@ fn check_owner<DB: Backend>(ours: &[Box<dyn Migration<DB>>], applied: &BTreeSet<
     Ok(())
 }
 
-/// Where a database notes the oldest version that its schema can live with.
-pub(crate) const LEAST_VERSION: &str = "(SELECT value FROM forecourt_meta WHERE key = 'least_version')";
-
 /// Refuses a database whose schema this version would write wrongly to.
 ///
 /// # Errors

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use diesel::dsl::sql;
 use diesel::migration::{Migration, MigrationSource};
 use diesel::pg::Pg;
-use diesel::sql_types::{BigInt, Bool, Nullable, Text};
+use diesel::sql_types::{BigInt, Bool, Text};
 use diesel_async::{AsyncMigrationHarness, RunQueryDsl as _};
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness as _, embed_migrations};
 use forecourt_kernel::{StoreError, StoreResult};
@@ -21,7 +21,8 @@ use tokio_postgres::error::SqlState;
 use super::connect::Endpoint;
 use super::link::Link;
 use crate::error::{MigrateError, store_error, unavailable};
-use crate::migration::{self, LEAST_VERSION, Pending};
+use crate::migration::{self, Pending};
+use crate::version_check::LEAST_VERSION;
 
 pub(super) const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../../../migrations/postgres");
 
@@ -65,8 +66,8 @@ fn run_pending<S: MigrationSource<Pg>>(
     let Pending { migrations, is_new } = migration::pending(&mut harness, source)?;
     link = harness.into_inner();
     if !is_new {
-        let least = diesel::select(sql::<Nullable<Text>>(LEAST_VERSION));
-        migration::check_version(runtime.block_on(least.get_result(&mut link))?)?;
+        let least = runtime.block_on(link.texts(LEAST_VERSION))?;
+        migration::check_version(least.into_iter().next())?;
     }
     let mut versions = Vec::new();
     for migration in migrations {

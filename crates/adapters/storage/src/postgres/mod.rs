@@ -30,6 +30,7 @@ use crate::error::{MigrateError, OpenError};
 use crate::pool::{Effort, PoolStatus, WriteStats};
 use crate::shares::{OWN_TURNS, Shares};
 use crate::totals::Totals;
+use crate::version_check::VersionCheck;
 use connect::Endpoint;
 use pool::{Pool, Registry};
 use readiness::{Faults, Probe};
@@ -58,6 +59,7 @@ struct Shared {
     faults: Arc<Faults>,
     probe: Probe,
     totals: Arc<Totals>,
+    version_check: VersionCheck,
 }
 
 impl Engine {
@@ -71,6 +73,7 @@ impl Engine {
             faults: Arc::default(),
             probe: Probe::default(),
             totals: Arc::default(),
+            version_check: VersionCheck::default(),
         };
         Self::with_pool(Arc::new(shared))
     }
@@ -157,6 +160,11 @@ impl Engine {
         &self.shared.totals
     }
 
+    /// Whether this version may write.
+    pub(crate) fn version_check(&self) -> &VersionCheck {
+        &self.shared.version_check
+    }
+
     /// Whether the server would take a write.
     ///
     /// # Errors
@@ -166,9 +174,10 @@ impl Engine {
             endpoint,
             faults,
             probe,
+            version_check,
             ..
         } = self.shared.as_ref();
-        faults.verdict.get(probe.ask(endpoint, faults)).await
+        faults.verdict.get(probe.ask(endpoint, faults, version_check)).await
     }
 
     /// Settings of the server by which it may lose what it has confirmed.

@@ -15,6 +15,7 @@ use super::connect::Endpoint;
 use super::link::{Link, hinders_writing};
 use crate::error::{store_error, unavailable};
 use crate::readiness::Verdict;
+use crate::version_check::{LEAST_VERSION, VersionCheck};
 
 /// Whether writes have failed lately for a reason that hinders all of them.
 #[derive(Default)]
@@ -43,27 +44,32 @@ impl Probe {
     ///
     /// # Errors
     /// `Unavailable` if the server would take no write, or does not answer.
-    pub(super) async fn ask(&self, endpoint: &Arc<Endpoint>, faults: &Faults) -> StoreResult<()> {
+    pub(super) async fn ask(
+        &self,
+        endpoint: &Arc<Endpoint>,
+        faults: &Faults,
+        version_check: &VersionCheck,
+    ) -> StoreResult<()> {
         let mut kept = self.kept.lock().await;
         if let Some(mut link) = kept.take()
-            && takes_writes(&mut link, faults).await.is_ok()
+            && takes_writes(&mut link, faults, version_check).await.is_ok()
         {
             *kept = Some(link);
-            return Ok(());
+            return version_check.verdict();
         }
         // The connection may have been what failed.
         let mut link = Arc::clone(endpoint)
             .connect()
             .await
             .map_err(|error| StoreError::Unavailable(error.into()))?;
-        takes_writes(&mut link, faults).await?;
+        takes_writes(&mut link, faults, version_check).await?;
         *kept = Some(link);
-        Ok(())
+        version_check.verdict()
     }
 }
 
 /// Whether the server answers, and would take a write.
-async fn takes_writes(link: &mut Link, faults: &Faults) -> StoreResult<()> {
+async fn takes_writes(link: &mut Link, faults: &Faults, version_check: &VersionCheck) -> StoreResult<()> {
     let read_only = sql::<Bool>("(pg_is_in_recovery() OR current_setting('transaction_read_only')::bool)");
     let read_only: bool = RunQueryDsl::get_result(diesel::select(read_only), link)
         .await
@@ -71,6 +77,9 @@ async fn takes_writes(link: &mut Link, faults: &Faults) -> StoreResult<()> {
     if read_only {
         return Err(unavailable("PostgreSQL takes no writes: it is read-only, or a standby"));
     }
+    // A database that was never migrated has no such table.
+    let least = link.texts(LEAST_VERSION).await.unwrap_or_default();
+    version_check.note(least.into_iter().next());
     let noted: &AtomicBool = &faults.noted;
     if AtomicBool::load(noted, Ordering::Relaxed) {
         match room(link).await {

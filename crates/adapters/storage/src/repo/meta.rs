@@ -1,9 +1,9 @@
 //! What the database knows of itself.
 
 use diesel::prelude::*;
-use forecourt_kernel::StoreResult;
+use forecourt_kernel::{BusinessId, StoreResult};
 
-use super::{Conn, Engine, dialect};
+use super::{Conn, Engine, Session, dialect};
 use crate::error::store_error;
 use crate::models::MetaRow;
 use crate::pool::Effort;
@@ -14,6 +14,8 @@ use crate::{SchemaInfo, VERSION};
 const SCHEMA: &str = "schema";
 const MIGRATED_BY: &str = "migrated_by";
 const SECRET_PROOF: &str = "secret_proof";
+/// As [`version_check`](crate::version_check) asks for it.
+const LEAST_VERSION: &str = "least_version";
 
 impl Engine {
     /// How new the schema is, and who made it so.
@@ -26,6 +28,17 @@ impl Engine {
             version: find(&mut conn, SCHEMA).await?,
             migrated_by: find(&mut conn, MIGRATED_BY).await?,
         })
+    }
+
+    /// Begins a transaction for a session of the stores, unless the schema has become too new for this version to write to it.
+    pub(super) async fn begin_writing(&self, business: Option<BusinessId>) -> StoreResult<Session> {
+        let mut session = self.begin_for(business).await?;
+        let check = self.version_check();
+        if check.is_due() {
+            check.note(find(&mut session, LEAST_VERSION).await?);
+        }
+        check.verdict()?;
+        Ok(session)
     }
 
     /// What proves the secret key that this database is used with: `proof` from now on, if there was nothing yet.

@@ -150,7 +150,7 @@ impl Writing {
                 return Ok(());
             }
         }
-        self.transaction.session = Some(self.engine.begin_for(self.business).await?);
+        self.transaction.session = Some(self.engine.begin_writing(self.business).await?);
         Ok(())
     }
 
@@ -191,7 +191,7 @@ impl Writing {
     async fn session(&mut self) -> StoreResult<&mut Session> {
         Ok(match &mut self.transaction.session {
             Some(session) => session,
-            none => none.insert(self.engine.begin_for(self.business).await?),
+            none => none.insert(self.engine.begin_writing(self.business).await?),
         })
     }
 

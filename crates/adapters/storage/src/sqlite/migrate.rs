@@ -3,7 +3,7 @@
 use diesel::connection::SimpleConnection as _;
 use diesel::dsl::sql;
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Nullable, Text};
+use diesel::sql_types::{BigInt, Text};
 use diesel::sqlite::SqliteConnection;
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness as _, embed_migrations};
 use forecourt_kernel::{BoxError, StoreError};
@@ -11,7 +11,8 @@ use forecourt_kernel::{BoxError, StoreError};
 use super::File;
 use super::conn::write_ahead;
 use crate::error::MigrateError;
-use crate::migration::{self, LEAST_VERSION, Pending};
+use crate::migration::{self, Pending};
+use crate::version_check::LEAST_VERSION;
 
 const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../../../migrations/sqlite");
 
@@ -25,7 +26,7 @@ pub(super) fn run(file: &File) -> Result<Vec<String>, MigrateError> {
     conn.immediate_transaction(|conn| {
         let Pending { migrations, is_new } = migration::pending(conn, &MIGRATIONS)?;
         if !is_new {
-            let least = diesel::select(sql::<Nullable<Text>>(LEAST_VERSION)).get_result(conn)?;
+            let least = sql::<Text>(LEAST_VERSION).get_result(conn).optional()?;
             migration::check_version(least)?;
         }
         let mut versions = Vec::new();

@@ -43,6 +43,7 @@ use crate::pool::{Effort, PoolStatus, WriteStats};
 use crate::readiness::Verdict;
 use crate::shares::Shares;
 use crate::totals::Totals;
+use crate::version_check::{LEAST_VERSION, VersionCheck};
 use conn::{Link, Role};
 use identity::{Identity, make_folder};
 use readers::Readers;
@@ -59,6 +60,7 @@ pub struct Engine {
     file: Arc<File>,
     totals: Arc<Totals>,
     verdict: Arc<Verdict>,
+    version_check: Arc<VersionCheck>,
 }
 
 /// How many entries of each index statistics are gathered from, in some hundredths of a second: more than share a value of most
@@ -97,6 +99,7 @@ impl Engine {
             file,
             totals: Arc::default(),
             verdict,
+            version_check: Arc::default(),
         })
     }
 
@@ -158,6 +161,11 @@ impl Engine {
         &self.totals
     }
 
+    /// Whether this version may write.
+    pub(crate) fn version_check(&self) -> &VersionCheck {
+        &self.version_check
+    }
+
     /// Whether the file can be read and written to.
     ///
     /// # Errors
@@ -165,11 +173,19 @@ impl Engine {
     pub async fn ping(&self) -> StoreResult<()> {
         let ask = async {
             self.file.identity.verify()?;
-            self.read(Effort::Light)
-                .await?
+            let mut reader = self.read(Effort::Light).await?;
+            reader
                 .batch_execute("SELECT 1 FROM sqlite_schema")
                 .await
                 .map_err(store_error)?;
+            // A database that was never migrated has no such table.
+            let least = sql::<Text>(LEAST_VERSION);
+            let least: Vec<String> = crate::statement::RunQueryDsl::load(least, &mut *reader)
+                .await
+                .unwrap_or_default();
+            drop(reader);
+            self.version_check.note(least.into_iter().next());
+            self.version_check.verdict()?;
             WriterHandle::try_out(&self.writer).await
         };
         self.verdict.get(ask).await
