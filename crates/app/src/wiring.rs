@@ -7,7 +7,7 @@ use forecourt_accounts::{LocalRateCounters, RateCounters};
 use forecourt_contacts::Argon2idHasher;
 use forecourt_dealership::Database;
 use forecourt_file_store::ObjectFileStore;
-use forecourt_files::{FileStore, FileStoreError, PictureMaker};
+use forecourt_files::{AddressKey, FileStore, FileStoreError, PictureMaker};
 use forecourt_kernel::{BoxError, Mailer, StoreError};
 use forecourt_lead_ai::{Budgeted, DailyBudget, OpenAi, OpenAiConfig, Rules, UnusableEndpoint};
 use forecourt_leads::Analyst;
@@ -360,6 +360,7 @@ pub(crate) fn listen(
         admin_bind: settings.admin_bind.0,
         public_url: settings.base_url(settings.bind),
         spool: settings.data_dir.clone(),
+        address_key: AddressKey::derive(key.reveal()),
         workers: thread::available_parallelism().map_or(1, usize::from),
         limits: settings.rate_limits(),
         auth_failures_per_minute: settings.auth_failures_per_minute.0,

@@ -37,14 +37,16 @@ mod register;
 mod store;
 #[cfg(feature = "testing")]
 pub mod testing;
+mod video;
 
-pub use address::FileAddresses;
+pub use address::{AddressKey, FileAddresses, SIGNED_SECONDS, SignedAddresses};
 pub use kind::FileKind;
 pub use mismatches::{MismatchError, StoredMismatches, UPLOAD_SECONDS, find_mismatches};
 pub use name::{FileName, NotAFileName};
 pub use picture::{MadePicture, PictureError, PictureMaker, PictureSource, Renditions, THUMBNAIL_WIDTHS};
 pub use register::{FileReader, FileRegister, StoredFile};
 pub use store::{ByteRange, ContentStream, FileStore, FileStoreError, ListedFile, OpenFile};
+pub use video::{VideoError, forget_places};
 
 /// How long a file may be, in bytes (contract, *Limits*: 25 MB).
 pub const MAX_FILE_BYTES: u64 = 25 * 1024 * 1024;
