@@ -18,7 +18,6 @@ use crate::{
     code::Code,
     conditional::EntityTags,
     error::ApiError,
-    page::refused,
     pipeline::{Admitted, Pipeline, RequestInfo, admit},
     worker::Worker,
 };
@@ -32,17 +31,6 @@ const FOR_EVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000
 const NEVER: HeaderValue = HeaderValue::from_static("private, no-store");
 /// A file that is opened by itself runs nothing and embeds nothing.
 const POLICY: HeaderValue = HeaderValue::from_static("default-src 'none'; sandbox");
-
-/// Answers a request for a file.
-pub(crate) async fn serve(
-    request: &HttpRequest,
-    pipeline: &Pipeline,
-    worker: &Worker,
-    info: &mut RequestInfo,
-) -> HttpResponse {
-    let answer = find(request, pipeline, worker, info).await;
-    answer.unwrap_or_else(|error| refused(error, &worker.shared.help))
-}
 
 fn nothing() -> ApiError {
     ApiError::new(Code::ROUTE_NOT_FOUND, "there is no such file")
@@ -72,7 +60,11 @@ async fn may_read(
     Ok(caller.business_id() == business)
 }
 
-async fn find(
+/// Answers a request for a file.
+///
+/// # Errors
+/// 404 if there is none that the request may have, and what is against a credential that it has.
+pub(crate) async fn serve(
     request: &HttpRequest,
     pipeline: &Pipeline,
     worker: &Worker,

@@ -148,7 +148,14 @@ async fn answer<'p>(
         && let Some(page) = pages.iter().find(|page| page.serves(request.path()))
     {
         info.route = Some(page.path.to_owned());
-        return (page.answer(request, pipeline, worker, info).await, unrouted);
+        let response = match page.answer(request, pipeline, worker, info).await {
+            Ok(response) => response,
+            Err(error) => {
+                log_failure(&error, id);
+                respond(Reply::refusal(error, help).into(), head_only, info, id)
+            }
+        };
+        return (response, unrouted);
     }
     let meter = match &found {
         Found::Route(route, _) => &route.meter,
