@@ -5,7 +5,8 @@ use harness::{Answer, Client, Engine, Shop, both_engines, eventually};
 use image::{DynamicImage, ImageFormat, Rgb, RgbImage};
 use serde_json::{Value, json};
 use std::io::Cursor;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 use tokio::task::JoinSet;
 
 use crate::listing_changes::{LISTINGS, put_on};
@@ -32,6 +33,9 @@ both_engines! {
     a_killed_server_leaves_no_record_without_its_file
     many_uploads_take_little_memory
     strays_are_reported
+    strays_are_put_aside_for_a_week
+    too_many_strays_and_those_of_others_are_left_alone
+    a_deleted_business_leaves_no_files
     a_business_has_room_for_so_much
     uploads_at_the_same_time_do_not_share_room
     videos_say_nothing_of_where_they_were_made
@@ -694,6 +698,132 @@ async fn many_uploads_take_little_memory(engine: Engine) {
         })
         .await;
     assert!(growth < 100 << 20, "{growth}");
+}
+
+/// The folder of the business's files.
+fn folder(shop: &Shop) -> PathBuf {
+    let root = shop.installation().data_dir().join("files");
+    let mut folders = std::fs::read_dir(root).unwrap().map(|entry| entry.unwrap());
+    let own = folders.find(|entry| {
+        entry
+            .file_name()
+            .to_str()
+            .is_some_and(|name| name.parse::<u32>().is_ok())
+    });
+    own.unwrap().path()
+}
+
+/// Makes a file without a record that is so many days old; yields its place below the folder of its business.
+fn stray(shop: &Shop, digits: &str, days: u64) -> String {
+    let place = format!("{digits}/{}.pdf", digits.repeat(16));
+    let path = folder(shop).join(&place);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(&path, PDF).unwrap();
+    age(&path, days);
+    place
+}
+
+fn age(path: &Path, days: u64) {
+    let file = std::fs::File::options().write(true).open(path).unwrap();
+    file.set_modified(SystemTime::now() - Duration::from_secs(days * 86_400 + 60))
+        .unwrap();
+}
+
+async fn strays_are_put_aside_for_a_week(engine: Engine) {
+    let (mut shop, documents) = documents(engine).await;
+    for _ in 0..20 {
+        send(&shop.api, &documents, &json!({"file": base64(PDF)}))
+            .await
+            .created();
+    }
+    let (old, young) = (stray(&shop, "ab", 1), stray(&shop, "cd", 0));
+    let folder = folder(&shop);
+    let aside = folder
+        .parent()
+        .unwrap()
+        .join(".quarantine")
+        .join(folder.file_name().unwrap())
+        .join(&old);
+    shop.server.terminate().await;
+    shop.server.restart().await;
+    eventually("the old one is put aside", TIMEOUT, async || {
+        if aside.exists() && !folder.join(&old).exists() {
+            Ok(())
+        } else {
+            Err(())
+        }
+    })
+    .await;
+    assert!(folder.join(&young).exists());
+    let report = checked(&shop).await;
+    assert_eq!(report, json!({"files": 21, "missing": [], "orphans": []}));
+    shop.server.terminate().await;
+    shop.server.restart().await;
+    shop.server.until_background_rests().await;
+    assert!(aside.exists(), "it is kept");
+    age(&aside, 7);
+    shop.server.terminate().await;
+    shop.server.restart().await;
+    eventually(
+        "it is deleted",
+        TIMEOUT,
+        async || if aside.exists() { Err(()) } else { Ok(()) },
+    )
+    .await;
+    assert!(folder.join(&young).exists());
+}
+
+async fn too_many_strays_and_those_of_others_are_left_alone(engine: Engine) {
+    let (mut shop, documents) = documents(engine).await;
+    for _ in 0..20 {
+        send(&shop.api, &documents, &json!({"file": base64(PDF)}))
+            .await
+            .created();
+    }
+    let files = folder(&shop).parent().unwrap().to_owned();
+    let noted = files.join(".installation");
+    eventually("the files say whose they are", TIMEOUT, async || {
+        if noted.exists() { Ok(()) } else { Err(()) }
+    })
+    .await;
+    let own = std::fs::read_to_string(&noted).unwrap();
+    let stray = folder(&shop).join(stray(&shop, "ab", 30));
+    for (owner, message) in [("another", "another installation"), (&*own, "have no record")] {
+        std::fs::write(&noted, owner).unwrap();
+        if owner == own {
+            self::stray(&shop, "cd", 30);
+        }
+        shop.server.terminate().await;
+        shop.server.restart().await;
+        eventually("the sweep says why", TIMEOUT, async || {
+            let log = shop.server.log();
+            if log.contains(message) { Ok(()) } else { Err(log) }
+        })
+        .await;
+        assert!(stray.exists() && !files.join(".quarantine").exists(), "{message}");
+        assert_eq!(std::fs::read_to_string(&noted).unwrap(), owner);
+    }
+}
+
+async fn a_deleted_business_leaves_no_files(engine: Engine) {
+    let (shop, documents) = documents(engine).await;
+    send(&shop.api, &documents, &json!({"file": base64(PDF)}))
+        .await
+        .created();
+    let rival = shop.rival().await;
+    let vehicle = rival.post("/2.0/vehicles", &json!({})).await.created();
+    let theirs = format!("/2.0/vehicles/{}/documents", vehicle["id"]);
+    let paper = send(&rival, &theirs, &json!({"file": base64(PDF)})).await.created();
+    assert_eq!(checked(&shop).await["files"], 2);
+    shop.business.delete().await;
+    eventually("its files are gone", TIMEOUT, async || {
+        let report = checked(&shop).await;
+        if report["files"] == 1 { Ok(()) } else { Err(report) }
+    })
+    .await;
+    assert!(!shop.installation().data_dir().join("files/.quarantine").exists());
+    let download = format!("{theirs}/{}/download", paper["id"].as_str().unwrap());
+    rival.get(&download).await.ok();
 }
 
 /// A PDF of that length.

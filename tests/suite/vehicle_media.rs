@@ -568,6 +568,15 @@ async fn what_was_created_has_a_location(engine: Engine) {
         let path = made.header("Location").unwrap();
         assert_eq!(shop.api.get(path).await.ok(), made.created());
     }
+    let read = shop.api.get(&expected).await;
+    let tag = read.header("ETag").unwrap();
+    assert_eq!(
+        shop.api.get(&path).await.header("ETag"),
+        Some(tag),
+        "it is the vehicle's"
+    );
+    let known = shop.api.request("GET", &expected).header("If-None-Match", tag);
+    assert_eq!(known.send().await.status, 304);
     let narrow = shop.api.get(&format!("{expected}?fields=position")).await.ok();
     assert_eq!(narrow, json!({"position": 1}));
     let writer = shop.client("vehicle-media:write").await;

@@ -296,6 +296,17 @@ async fn what_was_created_has_a_location(engine: Engine) {
     end(&shop, &drives).await.ok();
     let ended = shop.api.get(&path).await.ok();
     assert_eq!((&ended["code"], &ended["active"]), (&drive["code"], &json!(false)));
+    eventually("what was just read is not sent again", TIMEOUT, async || {
+        let read = shop.api.get(&path).await;
+        let known = shop
+            .api
+            .request("GET", &path)
+            .header("If-None-Match", read.header("ETag").unwrap());
+        // The addresses of photos are of their minute.
+        let status = known.send().await.status;
+        if status == 304 { Ok(()) } else { Err(status) }
+    })
+    .await;
     let code = drive["code"].take();
     let narrow = shop.api.get(&format!("{path}?fields=code")).await.ok();
     assert_eq!(narrow, json!({"code": code}));

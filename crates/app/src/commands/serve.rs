@@ -63,6 +63,7 @@ pub(super) async fn serve(settings: &Settings, with_demo: bool) -> Result<(), Co
         clock: Arc::new(SystemClock),
         mailer: wiring::mailer(settings)?,
         files: wiring::files(settings)?,
+        installation: facts.installation.as_str().into(),
         analyst: wiring::analyst(settings)?,
     };
     let sending = wiring::sending(settings, Arc::clone(&buffer))?;

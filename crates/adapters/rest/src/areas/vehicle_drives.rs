@@ -51,7 +51,7 @@ pub(super) fn operations() -> Declared<Vec<Operation>> {
     Ok(operations![
         self::<__path_list_test_drives> list_test_drives,
         self::<__path_read_active_test_drive> read_active_test_drive,
-        self::<__path_read_test_drive> read_test_drive { is_conditional: false },
+        self::<__path_read_test_drive> read_test_drive,
         self::<__path_start_test_drive> start_test_drive { created: Created::Code },
         self::<__path_end_test_drive> end_test_drive,
         self::<__path_sign_test_drive> sign_test_drive,
@@ -134,7 +134,11 @@ async fn read_test_drive(call: Call) -> Result<Reply, ApiError> {
         }
     };
     let drive = vehicles::read_drive(session.as_mut(), &call.caller, id, &code).await?;
-    shown(&call, &drive, |drive| Reply::projected(&drive.view, fields.as_ref()))
+    let reply = shown(&call, &drive, |drive| Reply::projected(&drive.view, fields.as_ref()))?;
+    Ok(match fields {
+        None => call.known_by_content(reply),
+        Some(_) => reply,
+    })
 }
 
 parameters! {

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use forecourt_dealership::Session;
 use forecourt_files::FileKind;
-use forecourt_kernel::{BoundedList, Field, Line, Target};
+use forecourt_kernel::{BoundedList, Field, Line, Target, View};
 use forecourt_vehicles::{self as vehicles, AddMedium, FileAddresses, MediumKind, MediumView, OrderMedia, YouTubeId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -14,10 +14,12 @@ use crate::{
     body::Form,
     call::Call,
     code::Code,
+    conditional::RecordState,
     error::ApiError,
     file_body::{FileBody, files_of},
     operation::{Declared, Operation, operations},
     parameters::{FieldsParameter, parameters},
+    query::Rendering,
     reply::{Envelope, Reply},
     schemas::{self, MediumId},
     upload::{FileMember, Upload, UploadedFile},
@@ -27,7 +29,7 @@ use crate::{
 pub(super) fn operations() -> Declared<Vec<Operation>> {
     Ok(operations![
         self::<__path_list_vehicle_media> list_vehicle_media,
-        self::<__path_read_vehicle_media> read_vehicle_media { is_conditional: false },
+        self::<__path_read_vehicle_media> read_vehicle_media,
         self::<__path_create_vehicle_media> create_vehicle_media { upload: Some(Upload::Media) },
         self::<__path_order_vehicle_media> order_vehicle_media,
         self::<__path_delete_vehicle_media> delete_vehicle_media,
@@ -61,7 +63,10 @@ async fn list_vehicle_media(call: Call) -> Result<Reply, ApiError> {
     responses((status = 200, description = "The photo or video", body = Envelope<MediumView<'static>>),
         (status = 404, description = "`vehicle_not_found`, `vehicle_media_not_found`")))]
 async fn read_vehicle_media(call: Call) -> Result<Reply, ApiError> {
-    let fields = call.fields()?;
+    let rendering = Rendering {
+        view: View::Full,
+        fields: call.fields()?,
+    };
     let id = call.id(Code::VEHICLE_NOT_FOUND)?;
     let medium: String = call.second_id(Code::VEHICLE_MEDIA_NOT_FOUND)?;
     let mut session = call.read().await?;
@@ -72,7 +77,12 @@ async fn read_vehicle_media(call: Call) -> Result<Reply, ApiError> {
         .media
         .find(&medium)
         .and_then(|(position, _)| media.get(position - 1));
-    Reply::projected(&found, fields.as_ref())
+    // It has no version of its own: whatever changes it changes the vehicle.
+    let state = RecordState {
+        version: vehicle.version,
+        updated: vehicle.updated,
+    };
+    call.record(state, &rendering, &found)
 }
 
 /// Add a photo or video to a vehicle

@@ -87,7 +87,7 @@ async fn file(conn: &mut Conn, business: BusinessId, name: &FileName) -> StoreRe
     row.map(StoredFile::try_from).transpose()
 }
 
-async fn file_bytes(conn: &mut Conn, business: BusinessId) -> StoreResult<u64> {
+pub(super) async fn file_bytes(conn: &mut Conn, business: BusinessId) -> StoreResult<u64> {
     let bytes: Option<i64> = file_totals::table
         .find(business.get())
         .select(file_totals::bytes)
