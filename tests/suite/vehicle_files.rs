@@ -1,7 +1,7 @@
 //! Documents, photos and videos of vehicles: how they are sent, what is kept of them, and where they are read.
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use harness::{Answer, Client, Engine, Shop, both_engines, eventually};
+use harness::{Answer, Client, Engine, Shop, both_engines, eventually, now};
 use image::{DynamicImage, ImageFormat, Rgb, RgbImage};
 use serde_json::{Value, json};
 use std::io::Cursor;
@@ -714,7 +714,7 @@ fn folder(shop: &Shop) -> PathBuf {
 }
 
 /// Makes a file without a record that is so many days old; yields its place below the folder of its business.
-fn stray(shop: &Shop, digits: &str, days: u64) -> String {
+fn stray(shop: &Shop, digits: &str, days: i64) -> String {
     let place = format!("{digits}/{}.pdf", digits.repeat(16));
     let path = folder(shop).join(&place);
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -723,9 +723,10 @@ fn stray(shop: &Shop, digits: &str, days: u64) -> String {
     place
 }
 
-fn age(path: &Path, days: u64) {
+fn age(path: &Path, days: i64) {
     let file = std::fs::File::options().write(true).open(path).unwrap();
-    file.set_modified(SystemTime::now() - Duration::from_secs(days * 86_400 + 60))
+    let seconds = u64::try_from(now() - days * 86_400 - 60).unwrap();
+    file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds))
         .unwrap();
 }
 
