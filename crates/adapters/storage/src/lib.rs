@@ -29,6 +29,7 @@ pub mod sqlite;
 mod state;
 mod statement;
 mod subscribers;
+mod sync;
 mod totals;
 mod trigrams;
 
