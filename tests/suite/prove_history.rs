@@ -210,7 +210,7 @@ impl Proof {
             .await;
         }
         let mut state = State {
-            leads: self.book.servers[0].walk("/2.0/leads?per_page=500").await,
+            leads: self.book.servers[0].walk("/2.0/leads?view=full&per_page=500").await,
             events: Vec::new(),
             database_log: self.database.as_ref().map(Postgres::log).unwrap_or_default(),
         };

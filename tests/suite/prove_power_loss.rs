@@ -276,7 +276,7 @@ fn faults(
             .map(|(_, ack)| ack);
         let folder = tempfile::tempdir().unwrap();
         disk.after_power_cut(&mut dice, folder.path());
-        let missing = missing(folder.path(), acknowledged);
+        let missing = missing(folder.path(), root, acknowledged);
         found.extend(missing.into_iter().map(|fault| format!("{fault}, at record {applied}")));
     }
     (moments.len(), found)
@@ -293,7 +293,7 @@ struct Row {
 }
 
 /// What was acknowledged and is not there, and what the database says is there and is not.
-fn missing<'a>(folder: &Path, acks: impl Iterator<Item = &'a Ack>) -> Vec<String> {
+fn missing<'a>(folder: &Path, root: &Path, acks: impl Iterator<Item = &'a Ack>) -> Vec<String> {
     let database = Place::database(folder);
     let mut faults = Vec::new();
     let (mut leads, mut documents) = (BTreeMap::new(), BTreeMap::new());
@@ -323,10 +323,14 @@ fn missing<'a>(folder: &Path, acks: impl Iterator<Item = &'a Ack>) -> Vec<String
         .into_iter()
         .flatten()
         .flatten();
-    let mails: Vec<String> = spool
-        .filter(|entry| entry.path().extension().is_some_and(|extension| extension == "eml"))
-        .map(|entry| String::from_utf8_lossy(&fs::read(entry.path()).unwrap()).into_owned())
-        .collect();
+    let mut mails = String::new();
+    for entry in spool.filter(|entry| entry.path().extension().is_some_and(|extension| extension == "eml")) {
+        let mail = fs::read(entry.path()).unwrap();
+        // As it was written in the end.
+        if fs::read(Place::data(root).join("mail").join(entry.file_name())).unwrap() == mail {
+            mails.push_str(&String::from_utf8_lossy(&mail));
+        }
+    }
     for ack in acks {
         match ack {
             Ack::Key(key) => {
@@ -338,7 +342,7 @@ fn missing<'a>(folder: &Path, acks: impl Iterator<Item = &'a Ack>) -> Vec<String
                 faults.push(format!("lead {id} at version {version} is {:?}", leads.get(id)));
             }
             Ack::Document { id } if !documents.contains_key(id) => faults.push(format!("document {id} is lost")),
-            Ack::Mail(to) if !mails.iter().any(|mail| mail.contains(to) && mail.ends_with("\r\n")) => {
+            Ack::Mail(to) if !mails.contains(to) => {
                 faults.push(format!("mail to {to} is lost"));
             }
             Ack::Lead { .. } | Ack::Document { .. } | Ack::Mail(_) => (),

@@ -29,7 +29,7 @@ use base64::{
     read::DecoderReader,
 };
 use bytes::Bytes;
-use forecourt_files::{ContentStream, FileKind, MAX_FILE_BYTES, PictureSource};
+use forecourt_files::{ContentStream, FileKind, MAX_FILE_BYTES, PictureSource, VideoError, forget_places};
 use forecourt_kernel::{BoxError, BusinessId, StoreError, bounds::MAX_BODY_DEPTH};
 use futures_util::{StreamExt as _, stream::unfold};
 use serde_json::{Map, Value};
@@ -594,17 +594,48 @@ impl Spool {
             return Ok(FileMember::Wrong("must not be empty"));
         }
         file.flush()?;
-        let digest = digest.finalize();
         Ok(FileMember::File(UploadedFile {
             file,
             size,
-            sha256: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
+            sha256: in_hexadecimal(&digest.finalize()),
             kind: FileKind::of(&head),
         }))
     }
 }
 
+/// Bytes in hexadecimal digits.
+pub(crate) fn in_hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 impl UploadedFile {
+    /// Removes from a video, on the disk, what it says of places and people; yields the SHA-256 of what is left, in hexadecimal.
+    /// What was opened before ends.
+    ///
+    /// # Errors
+    /// If the thread fails; within, as [`forget_places`] does.
+    pub(crate) async fn forget_places(&self) -> Result<Result<String, VideoError>, ApiError> {
+        let mut file = self.file.try_clone().map_err(unavailable)?;
+        let sha256 = self.sha256.clone();
+        let cleaned = spawn_blocking(move || {
+            if !forget_places(&mut file)? {
+                return Ok(sha256);
+            }
+            file.rewind()?;
+            let mut digest = Sha256::new();
+            let mut part = vec![0; PART_BYTES];
+            loop {
+                match file.read(&mut part)? {
+                    0 => return Ok(in_hexadecimal(&digest.finalize())),
+                    read => digest.update(&part[..read]),
+                }
+            }
+        });
+        cleaned
+            .await
+            .map_err(|failure| StoreError::Other(failure.into()).into())
+    }
+
     /// Its content, from the beginning. What was opened before ends.
     ///
     /// # Errors

@@ -29,6 +29,7 @@ use crate::config::Config;
 use crate::error::{MigrateError, OpenError};
 use crate::pool::{Effort, PoolStatus, WriteStats};
 use crate::shares::{OWN_TURNS, Shares};
+use crate::state::DatabaseState;
 use crate::totals::Totals;
 use crate::version_check::VersionCheck;
 use connect::Endpoint;
@@ -60,6 +61,7 @@ struct Shared {
     probe: Probe,
     totals: Arc<Totals>,
     version_check: VersionCheck,
+    state: DatabaseState,
 }
 
 impl Engine {
@@ -74,6 +76,7 @@ impl Engine {
             probe: Probe::default(),
             totals: Arc::default(),
             version_check: VersionCheck::default(),
+            state: DatabaseState::default(),
         };
         Self::with_pool(Arc::new(shared))
     }
@@ -163,6 +166,11 @@ impl Engine {
     /// Whether this version may write.
     pub(crate) fn version_check(&self) -> &VersionCheck {
         &self.shared.version_check
+    }
+
+    /// What this process knows of the database.
+    pub(crate) fn state(&self) -> &DatabaseState {
+        &self.shared.state
     }
 
     /// Whether the server would take a write.

@@ -42,6 +42,7 @@ use crate::error::{MigrateError, OpenError, store_error};
 use crate::pool::{Effort, PoolStatus, WriteStats};
 use crate::readiness::Verdict;
 use crate::shares::Shares;
+use crate::state::DatabaseState;
 use crate::totals::Totals;
 use crate::version_check::{LEAST_VERSION, VersionCheck};
 use conn::{Link, Role};
@@ -61,6 +62,7 @@ pub struct Engine {
     totals: Arc<Totals>,
     verdict: Arc<Verdict>,
     version_check: Arc<VersionCheck>,
+    state: Arc<DatabaseState>,
 }
 
 /// How many entries of each index statistics are gathered from, in some hundredths of a second: more than share a value of most
@@ -100,6 +102,7 @@ impl Engine {
             totals: Arc::default(),
             verdict,
             version_check: Arc::default(),
+            state: Arc::default(),
         })
     }
 
@@ -164,6 +167,11 @@ impl Engine {
     /// Whether this version may write.
     pub(crate) fn version_check(&self) -> &VersionCheck {
         &self.version_check
+    }
+
+    /// What this process knows of the database.
+    pub(crate) fn state(&self) -> &DatabaseState {
+        &self.state
     }
 
     /// Whether the file can be read and written to.
