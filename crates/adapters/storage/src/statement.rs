@@ -454,7 +454,7 @@ mod tests {
     fn a_change_stays_prepared_if_it_is_marked() {
         let change = diesel::update(business_counters::table.find(1_i64)).set(business_counters::leads.eq(1_i64));
         assert_eq!(is_kept(&change), [false, false]);
-        assert_eq!(is_kept(&change.prepared()), [true, true]);
+        assert_eq!(is_kept(&change.clone().prepared()), [true, true]);
         let returning = change.returning(business_counters::leads).prepared();
         assert_eq!(is_kept(&returning), [true, true]);
     }

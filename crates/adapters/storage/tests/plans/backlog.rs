@@ -3,7 +3,7 @@
 use diesel::dsl::sql;
 use diesel::sql_types::Text;
 use diesel_async::SimpleAsyncConnection as _;
-use forecourt_storage::{RunQueryDsl, Storage};
+use forecourt_storage::Storage;
 
 use super::installation::{Installation, on_postgres};
 use super::samples::{a_webhook, key, moment, room};
@@ -81,6 +81,7 @@ async fn plans_hold(installation: Installation, before: &[&str]) {
 
 /// The plan for 512 deliveries from this one on, made for these values.
 async fn explained(installation: &Installation, settings: &str, statement: &str, first: i64, business: i64) -> String {
+    use forecourt_storage::RunQueryDsl as _;
     let Storage::Postgres(engine) = &installation.storage else {
         return String::new();
     };
