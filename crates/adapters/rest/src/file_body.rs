@@ -18,7 +18,7 @@ use utoipa::openapi::{
     schema::{ObjectBuilder, SchemaType, Type},
 };
 
-use crate::{body::Form, call::Call, code::Code, error::ApiError, reply::Reply, upload::UploadedFile};
+use crate::{body::Form, call::Call, code::Code, error::ApiError, extraction::UploadedFile, reply::Reply};
 
 /// All files of an upload.
 pub(crate) fn files_of(upload: &Upload) -> Vec<StoredFile> {
