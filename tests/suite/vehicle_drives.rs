@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use harness::{Answer, Engine, PostOffice, Shop, both_engines, eventually, now};
+use harness::{Answer, Engine, PostOffice, Shop, both_engines, eventually, now, wait_for};
 use image::{DynamicImage, ImageFormat};
 use serde_json::{Value, json};
 use std::io::Cursor;
@@ -19,6 +19,7 @@ both_engines! {
     what_is_wrong_with_a_start_is_reported_at_once
     terms_are_signed
     terms_are_mailed
+    a_disconnected_caller_leaves_no_unrecorded_mail
     a_mail_that_fails_is_an_answer_of_its_own
     photos_belong_to_the_drive
     drives_have_scopes_and_belong_to_one_business
@@ -245,6 +246,25 @@ async fn terms_are_mailed(engine: Engine) {
         .await
         .ok();
     yard.step("email", &json!({})).await.invalid(&["contact"]);
+}
+
+async fn a_disconnected_caller_leaves_no_unrecorded_mail(engine: Engine) {
+    let office = PostOffice::silent().await;
+    let shop = Shop::open_with(engine, |serve| serve.env("FORECOURT_SMTP_URL", office.url())).await;
+    let yard = Yard::of(shop).await;
+    yard.start(json!({})).await.created();
+    let mail = format!("{}/email", yard.drives);
+    let send = || tokio::spawn(yard.shop.api.request("POST", &mail).key("once").send());
+    let given_up = send();
+    wait_for("a letter is posted", TIMEOUT, async || office.letters().len() == 1).await;
+    given_up.abort();
+    assert!(given_up.await.unwrap_err().is_cancelled());
+    let retry = send();
+    office.answer();
+    let retry = retry.await.unwrap();
+    retry.ok();
+    assert_eq!(retry.header("X-Idempotent-Replay"), Some("true"));
+    assert_eq!(office.letters().len(), 1);
 }
 
 async fn a_mail_that_fails_is_an_answer_of_its_own(engine: Engine) {

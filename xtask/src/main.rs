@@ -19,6 +19,7 @@ mod forecourt;
 mod http;
 mod lint;
 mod process;
+mod prove;
 mod recipe;
 mod scratch;
 mod server;
@@ -36,6 +37,7 @@ use workspace::Workspace;
 
 const TASKS: &[Task] = &[
     test::TASK,
+    prove::TASK,
     ci::TASK,
     architecture::TASK,
     codegen::TASK,

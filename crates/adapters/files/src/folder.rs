@@ -269,9 +269,18 @@ fn read(file: tokio::fs::File, length: u64) -> ContentStream {
     .boxed()
 }
 
-/// Makes a folder and those that it is in, if they are missing.
+/// Makes a folder and those that it is in, durably, if they are missing.
 fn make_folder(path: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(path)
+    if path.is_dir() {
+        return Ok(());
+    }
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let parent = parent.unwrap_or(Path::new("."));
+    make_folder(parent)?;
+    match DirBuilder::new().mode(0o700).create(path) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
+        _ => File::open(parent)?.sync_all(),
+    }
 }
 
 /// The names in a folder, in order; none if there is no such folder. No file of ours has a name that is not UTF-8.

@@ -28,6 +28,7 @@ mod shares;
 pub mod sqlite;
 mod statement;
 mod subscribers;
+mod sync;
 mod totals;
 mod trigrams;
 

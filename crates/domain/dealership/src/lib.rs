@@ -31,6 +31,13 @@ pub trait Session: AreaStores + MailQueue + DeletionQueue + BulkLoad {
 
     /// Makes everything durable. When this returns, a power cut loses nothing of it.
     async fn commit(self: Box<Self>) -> StoreResult<()>;
+
+    /// Undoes everything, and waits until what the session has read is durable: a refusal that speaks of it is true then.
+    ///
+    /// # Errors
+    /// What it has read was never kept. On [`StoreError::Conflict`](forecourt_kernel::StoreError::Conflict) the work is to be run
+    /// again.
+    async fn rollback(self: Box<Self>) -> StoreResult<()>;
 }
 
 /// Opens sessions.

@@ -170,6 +170,10 @@ impl Session for MemorySession {
         shared.state = self.state;
         Ok(())
     }
+
+    async fn rollback(self: Box<Self>) -> StoreResult<()> {
+        Ok(())
+    }
 }
 
 impl HoldsEvents for MemorySession {

@@ -24,6 +24,7 @@ use crate::{
     body::Form,
     call::{Call, Sender},
     code::Code,
+    detach::run_to_completion,
     error::ApiError,
     extraction::UploadedFile,
     file_body::{self, FileBody, files_of},
@@ -190,7 +191,17 @@ async fn email_test_drive(call: Call) -> Result<Reply, ApiError> {
         Err(refused) => return call.refuse(refused).await,
     };
     let mails = &call.worker.shared.drive_mails;
-    let _lock = mails.lock((call.caller.business_id(), id)).await;
+    let lock = mails.lock((call.caller.business_id(), id)).await;
+    // Else a caller who goes away while the mail is under way would have a retry send it again.
+    run_to_completion(async move {
+        let _lock = lock;
+        send_drive_mail(&call).await
+    })
+    .await
+}
+
+/// Sends the mail, then stores the answer.
+async fn send_drive_mail(call: &Call) -> Result<Reply, ApiError> {
     let composed = call.prepare(async |session: &mut dyn Session| {
         let target: Target<VehicleId> = call.target(Code::VEHICLE_NOT_FOUND)?;
         Ok(vehicles::summarize_drive(session, &call.caller, target).await?)
