@@ -59,6 +59,6 @@ fn a_parser_that_takes_long_is_found() {
 #[should_panic(expected = "no digit")]
 fn a_parser_that_panics_is_found() {
     FUZZ.run(&ticking(), |text| {
-        assert!(!text.contains(&b'7'), "no digit 7 is expected")
+        assert!(!text.contains(&b'7'), "no digit 7 is expected");
     });
 }
