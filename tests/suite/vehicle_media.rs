@@ -688,7 +688,31 @@ async fn what_was_created_has_a_location(engine: Engine) {
     let answer = add(&shop, &path, &json!({"file": base64(&jpeg(120, 80))})).await;
     let expected = format!("{path}/media/{}", id(&answer.created()));
     assert_eq!(answer.header("Location"), Some(expected.as_str()));
+    let film = add(&shop, &path, &json!({"youtube": "dQw4w9WgXcQ"})).await;
+    for made in [&answer, &film] {
+        let path = made.header("Location").unwrap();
+        assert_eq!(shop.api.get(path).await.ok(), made.created());
+    }
+    let read = shop.api.get(&expected).await;
+    let tag = read.header("ETag").unwrap();
+    assert_eq!(
+        shop.api.get(&path).await.header("ETag"),
+        Some(tag),
+        "it is the vehicle's"
+    );
+    let known = shop.api.request("GET", &expected).header("If-None-Match", tag);
+    assert_eq!(known.send().await.status, 304);
+    let narrow = shop.api.get(&format!("{expected}?fields=position")).await.ok();
+    assert_eq!(narrow, json!({"position": 1}));
+    let writer = shop.client("vehicle-media:write").await;
+    writer.get(&expected).await.refused(403, "scope_denied");
+    shop.client("vehicles:read").await.get(&expected).await.ok();
     shop.api.delete(&expected).await.ok();
+    shop.api.get(&expected).await.refused(404, "vehicle_media_not_found");
+    let nowhere = expected.replace(&path, "/2.0/vehicles/987654321");
+    shop.api.get(&nowhere).await.refused(404, "vehicle_not_found");
+    // Those that are left move up.
+    assert_eq!(shop.api.get(film.header("Location").unwrap()).await.ok()["position"], 1);
 }
 
 // --- Showing ---

@@ -21,7 +21,7 @@ use base64::{
     read::DecoderReader,
 };
 use bytes::Bytes;
-use forecourt_files::{ContentStream, FileKind, MAX_FILE_BYTES, PictureSource};
+use forecourt_files::{ContentStream, FileKind, MAX_FILE_BYTES, PictureSource, VideoError, forget_places};
 use forecourt_kernel::{
     BoxError, BusinessId,
     bounds::{MAX_BODY_DEPTH, MAX_FORM_NAME_BYTES, MAX_FORM_PARTS, MAX_PART_HEAD_BYTES},
@@ -471,18 +471,51 @@ impl Spool {
             return Ok(FileMember::Wrong("must not be empty"));
         }
         let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
-        let digest = digest.finalize();
         Ok(FileMember::File(UploadedFile {
             file,
             size,
-            sha256: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
+            sha256: in_hexadecimal(&digest.finalize()),
             kind: FileKind::of(&head),
             turn: None,
         }))
     }
 }
 
+/// Bytes in hexadecimal digits.
+pub(crate) fn in_hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 impl UploadedFile {
+    /// Removes from a video, on the disk, what it says of places and people; yields the SHA-256 of what is left, in hexadecimal.
+    /// What was opened before ends.
+    ///
+    /// # Errors
+    /// If the thread fails; within, as [`forget_places`] does.
+    pub(crate) async fn forget_places(
+        &self,
+        pool: &ParsePool,
+        business: BusinessId,
+    ) -> Result<Result<String, VideoError>, ApiError> {
+        let mut file = self.file.try_clone().map_err(unavailable)?;
+        let sha256 = self.sha256.clone();
+        let cleaned = move |file: &mut File| -> Result<String, VideoError> {
+            if !forget_places(file)? {
+                return Ok(sha256);
+            }
+            file.rewind()?;
+            let mut digest = Sha256::new();
+            let mut part = vec![0; PART_BYTES];
+            loop {
+                match file.read(&mut part)? {
+                    0 => return Ok(in_hexadecimal(&digest.finalize())),
+                    read => digest.update(&part[..read]),
+                }
+            }
+        };
+        pool.run(business, move |_| Ok(cleaned(&mut file))).await
+    }
+
     /// Its content, from the beginning. What was opened before ends.
     ///
     /// # Errors

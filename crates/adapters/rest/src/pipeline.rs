@@ -17,9 +17,11 @@ use actix_web::{
     web,
 };
 use bytes::{Bytes, BytesMut};
-use forecourt_accounts::{Fingerprint, IdempotencyKey, KeyedRequest, RateCounters, RateLimitStatus, RateLimits};
+use forecourt_accounts::{
+    Caller, Fingerprint, IdempotencyKey, KeyedRequest, RateCounters, RateLimitStatus, RateLimits, Token,
+};
 use forecourt_kernel::bounds::{MAX_HEADER_BYTES, MAX_LINE_CHARS, MAX_TARGET_BYTES};
-use forecourt_kernel::{Precondition, StoreError, ValidationErrors};
+use forecourt_kernel::{Precondition, Scope, StoreError, ValidationErrors};
 use futures_util::{
     FutureExt, Stream, StreamExt,
     future::ready,
@@ -78,7 +80,7 @@ pub(crate) struct Pipeline {
 
 /// What becomes known of a request while it is served, for the headers of its answer and its log line.
 #[derive(Default)]
-struct RequestInfo {
+pub(crate) struct RequestInfo {
     route: Option<String>,
     /// The ids in the path.
     record: Option<String>,
@@ -147,7 +149,14 @@ async fn answer<'p>(
         && let Some(page) = pages.iter().find(|page| page.serves(request.path()))
     {
         info.route = Some(page.path.to_owned());
-        return (page.answer(request, worker).await, unrouted);
+        let response = match page.answer(request, pipeline, worker, info).await {
+            Ok(response) => response,
+            Err(error) => {
+                log_failure(&error, id);
+                respond(Reply::refusal(error, help).into(), head_only, info, id)
+            }
+        };
+        return (response, unrouted);
     }
     let meter = match &found {
         Found::Route(route, _) => &route.meter,
@@ -249,46 +258,7 @@ async fn authorize(
     let operation = &route.operation;
     info.route = Some(operation.path.clone());
     info.record = record_of(&path);
-    let Pipeline {
-        counters,
-        limits,
-        gate,
-        trusted_proxies,
-        ..
-    } = pipeline;
-    let now = worker.shared.clock.now();
-
-    let client = address::client(request, trusted_proxies);
-    if client.is_some_and(|client| !gate.admits(client, now)) {
-        metrics::count_authentication_failure(Code::AUTHENTICATION_BLOCKED);
-        return Err(ApiError::new(
-            Code::AUTHENTICATION_BLOCKED,
-            "requests from this address are blocked",
-        ));
-    }
-    let token = token_of(request).inspect_err(|error| note_failure(gate, client, error, now))?;
-    info.key = Some(token.key_id().to_string());
-    let known = worker.credentials.caller(&token, worker.database.as_ref(), now);
-    let caller = with_timeout(WORK_TIMEOUT, known)
-        .await
-        .inspect_err(|error| note_failure(gate, client, error, now))?;
-    info.business = Some(caller.business_id().get());
-
-    info.rate_limit = counters.count(caller.business_id(), *limits, now).await?;
-    if let Some(rate_limit) = info.rate_limit.filter(|rate_limit| !rate_limit.allowed) {
-        info.retry_after = Some((rate_limit.reset.epoch_seconds() - now.epoch_seconds()).max(1));
-        return Err(ApiError::new(
-            Code::RATE_LIMITED,
-            "this business has made too many requests; see Retry-After",
-        ));
-    }
-
-    if caller.scopes.is_empty() {
-        return Err(ApiError::scope_required(operation.scope));
-    }
-    if !caller.may(operation.scope) {
-        return Err(ApiError::scope_denied(operation.scope));
-    }
+    let Admitted { token, caller, client } = admit(pipeline, worker, request, operation.scope, info).await?;
 
     let query = request.query_string().to_owned();
     let writes = operation.method != Method::GET;
@@ -366,12 +336,71 @@ async fn authorize(
     }
     let answer = with_timeout(WORK_TIMEOUT + operation.max_wait, (operation.handler)(call)).await?;
     if answer.reply.status == StatusCode::CREATED {
-        info.location = match operation.created_segment {
-            Some(last) => Some(format!("{}/{last}", request.path())),
-            None => answer.reply.location(|id| route.location(request.path(), id)),
-        };
+        let path = |name: &str| route.location(request.path(), name);
+        info.location = answer.reply.location(operation.created, path);
     }
     Ok(answer)
+}
+
+/// A request whose caller may have what it is for.
+pub(crate) struct Admitted {
+    pub(crate) token: Token,
+    pub(crate) caller: Caller,
+    pub(crate) client: Option<Client>,
+}
+
+/// Admits a request whose caller may do what `scope` names: its address, its credential, its account and its rate.
+///
+/// # Errors
+/// In that order, what is against it.
+pub(crate) async fn admit(
+    pipeline: &Pipeline,
+    worker: &Worker,
+    request: &HttpRequest,
+    scope: Scope,
+    info: &mut RequestInfo,
+) -> Result<Admitted, ApiError> {
+    let Pipeline {
+        counters,
+        limits,
+        gate,
+        trusted_proxies,
+        ..
+    } = pipeline;
+    let now = worker.shared.clock.now();
+
+    let client = address::client(request, trusted_proxies);
+    if client.is_some_and(|client| !gate.admits(client, now)) {
+        metrics::count_authentication_failure(Code::AUTHENTICATION_BLOCKED);
+        return Err(ApiError::new(
+            Code::AUTHENTICATION_BLOCKED,
+            "requests from this address are blocked",
+        ));
+    }
+    let token = token_of(request).inspect_err(|error| note_failure(gate, client, error, now))?;
+    info.key = Some(token.key_id().to_string());
+    let known = worker.credentials.caller(&token, worker.database.as_ref(), now);
+    let caller = with_timeout(WORK_TIMEOUT, known)
+        .await
+        .inspect_err(|error| note_failure(gate, client, error, now))?;
+    info.business = Some(caller.business_id().get());
+
+    info.rate_limit = counters.count(caller.business_id(), *limits, now).await?;
+    if let Some(rate_limit) = info.rate_limit.filter(|rate_limit| !rate_limit.allowed) {
+        info.retry_after = Some((rate_limit.reset.epoch_seconds() - now.epoch_seconds()).max(1));
+        return Err(ApiError::new(
+            Code::RATE_LIMITED,
+            "this business has made too many requests; see Retry-After",
+        ));
+    }
+
+    if caller.scopes.is_empty() {
+        return Err(ApiError::scope_required(scope));
+    }
+    if !caller.may(scope) {
+        return Err(ApiError::scope_denied(scope));
+    }
+    Ok(Admitted { token, caller, client })
 }
 
 /// Ends work that takes too long. A write that is ended so is rolled back, or is durable without its answer: a retry with its

@@ -141,6 +141,7 @@ mod tests {
     use forecourt_kernel::Scope;
 
     use super::*;
+    use crate::operation::Created;
 
     fn operation(method: Method, path: &str) -> Operation {
         Operation {
@@ -151,7 +152,7 @@ mod tests {
             caches_answers: false,
             handler: |_| Box::pin(async { unreachable!("routing calls no handler") }),
             max_wait: Duration::ZERO,
-            created_segment: None,
+            created: Created::Id,
             upload: None,
             takes_xml: false,
             describe: Description::default,

@@ -23,7 +23,7 @@ use bytes::Bytes;
 use forecourt_accounts::{RateCounters, RateLimits};
 use forecourt_contacts::PasswordHasher;
 use forecourt_dealership::Database;
-use forecourt_files::{FileStore, PictureMaker};
+use forecourt_files::{AddressKey, FileStore, PictureMaker};
 use forecourt_kernel::{Clock, Mailer, Random};
 use forecourt_webhooks::Projections;
 use ipnet::IpNet;
@@ -80,6 +80,8 @@ pub struct Config {
     pub public_url: String,
     /// The folder where files lie while they are received.
     pub spool: PathBuf,
+    /// What addresses of private files are signed with.
+    pub address_key: AddressKey,
     /// How many threads answer requests.
     pub workers: usize,
     /// How many requests a business may make.
@@ -186,6 +188,7 @@ pub fn start(config: Config, ports: Ports) -> io::Result<Running> {
         files: ports.files,
         pictures: ports.pictures,
         public_url: config.public_url.clone(),
+        address_key: config.address_key,
     });
     let pipeline = Arc::new(Pipeline {
         router: Router::new(operations).map_err(io::Error::other)?,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use forecourt_accounts::IdempotencyKey;
 use forecourt_contacts::PasswordHasher;
 use forecourt_dealership::Database;
-use forecourt_files::{FileStore, PictureMaker};
+use forecourt_files::{AddressKey, FileStore, PictureMaker};
 use forecourt_kernel::{BusinessId, Clock, ContactId, Mailer, Random, VehicleId};
 use forecourt_webhooks::Projections;
 use tokio::sync::Semaphore;
@@ -46,6 +46,8 @@ pub(crate) struct Shared {
     pub(crate) pictures: Arc<dyn PictureMaker>,
     /// The address that callers know the server by.
     pub(crate) public_url: String,
+    /// What addresses of private files are signed with.
+    pub(crate) address_key: AddressKey,
 }
 
 /// What one worker has for itself.

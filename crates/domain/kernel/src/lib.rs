@@ -18,6 +18,7 @@ pub mod bounds;
 mod country;
 mod currency;
 mod email;
+mod epoch;
 mod event;
 mod filter;
 mod id;
@@ -46,6 +47,7 @@ pub use bounds::{BoundedList, BoundedText, InvalidText, Line, LongText, TooManyI
 pub use country::{Country, InvalidCountry};
 pub use currency::{Currency, InvalidCurrency};
 pub use email::{Email, InvalidEmail, fold_email};
+pub use epoch::{Epoch, EpochMark};
 pub use event::{Event, EventLog, EventName, EventSequence, NewEvent, UnknownEvent};
 pub use filter::{InvalidFilter, Range, TextFilter, fold};
 pub use id::{
