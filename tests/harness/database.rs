@@ -60,6 +60,14 @@ impl Database {
         }
     }
 
+    /// One that is there, and that outlives this value.
+    pub(crate) fn at(url: &str) -> Self {
+        Self {
+            url: url.parse().unwrap(),
+            dropped: None,
+        }
+    }
+
     /// A copy of another database on the server; `None` if that is not there.
     pub(crate) async fn copy_on_server(template: &str) -> Option<Self> {
         match Self::on_server(Some(template)).await {

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -14,6 +15,7 @@ use crate::database::{Database, Engine};
 use crate::process::{Job, Outcome};
 use crate::program::program;
 use crate::server::Serve;
+use crate::time::eventually;
 
 /// 32 bytes in base64.
 const SECRET_KEY: &str = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
@@ -28,6 +30,8 @@ struct Parts {
     database: Database,
     folder: TempDir,
     files: AtomicU32,
+    /// Settings of its own; `None` for one that is left unset.
+    own: Mutex<BTreeMap<String, Option<String>>>,
 }
 
 impl Installation {
@@ -36,6 +40,11 @@ impl Installation {
         let folder = tempfile::tempdir().unwrap();
         let database = Database::create(engine, folder.path()).await;
         Self::of(folder, database)
+    }
+
+    /// One with the database at this address, which has to be empty.
+    pub fn at(database_url: &str) -> Self {
+        Self::with(|_| Database::at(database_url))
     }
 
     /// One with this database, which may lie in its folder.
@@ -50,6 +59,7 @@ impl Installation {
             database,
             folder,
             files: AtomicU32::new(0),
+            own: Mutex::default(),
         }))
     }
 
@@ -109,7 +119,21 @@ impl Installation {
             // A lead changes only where the test changes it.
             ("FORECOURT_LEAD_AI", "off"),
         ];
-        settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
+        let mut settings: BTreeMap<String, String> =
+            settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        for (name, value) in &*self.0.own.lock().unwrap() {
+            match value {
+                Some(value) => settings.insert(name.clone(), value.clone()),
+                None => settings.remove(name),
+            };
+        }
+        settings
+    }
+
+    /// Sets an environment variable for every command and server from now on, or leaves it unset.
+    pub fn configure(&self, name: &str, value: Option<&str>) {
+        let mut own = self.0.own.lock().unwrap();
+        own.insert(name.to_owned(), value.map(str::to_owned));
     }
 
     /// Runs statements on its PostgreSQL database.
@@ -199,10 +223,21 @@ impl Installation {
         path.display().to_string()
     }
 
+    /// As [`run`](Self::run), of a command that may find the database too busy to answer in time, and then is run again.
+    async fn run_patiently(&self, arguments: &[&str]) -> Outcome {
+        const PATIENCE: Duration = Duration::from_secs(60);
+        eventually("the database has time for a command", PATIENCE, async || {
+            let outcome = self.run(arguments.iter().copied()).await;
+            let is_busy = !outcome.status.success() && outcome.stderr.contains("cannot be reached");
+            if is_busy { Err(outcome) } else { Ok(outcome) }
+        })
+        .await
+    }
+
     /// `business apply`, of a file that holds this.
     pub async fn apply(&self, file: &Value) -> Outcome {
         let path = self.write("json", file.to_string());
-        self.run(["business", "apply", &path, "--json"]).await
+        self.run_patiently(&["business", "apply", &path, "--json"]).await
     }
 
     /// A business made from this file.
@@ -216,9 +251,8 @@ impl Installation {
 
     /// `key create`, with these arguments besides.
     pub async fn key(&self, arguments: &[&str]) -> Key {
-        let start = ["key", "create", "--json"];
-        let key = self.run(start.into_iter().chain(arguments.iter().copied()));
-        Key::read(key.await.json())
+        let command = [&["key", "create", "--json"], arguments].concat();
+        Key::read(self.run_patiently(&command).await.json())
     }
 
     /// The mails sent so far, as they lie in the spool.
@@ -258,10 +292,8 @@ impl Business {
 
     /// Deletes it.
     pub async fn delete(&self) {
-        self.installation
-            .run(["business", "delete", &self.tag, "--yes"])
-            .await
-            .succeeded();
+        let delete = ["business", "delete", &self.tag, "--yes"];
+        self.installation.run_patiently(&delete).await.succeeded();
     }
 }
 

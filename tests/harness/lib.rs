@@ -5,11 +5,14 @@
 //! - [`Server`]: a running `forecourt serve`. It ends with its value, and its log is printed when the test fails.
 //! - [`Shop`]: what most tests want: a server, a business and a client with every scope.
 //! - [`Client`] and [`Answer`]: requests, and what is asserted of their answers.
+//! - [`Postgres`]: a PostgreSQL of a test's own, which may be stopped.
 //! - [`Receiver`]: an endpoint for webhooks.
 //! - [`Job`]: a command that runs until it is asked to end.
 //! - [`Browser`]: a Chromium without a screen.
 //!
 //! `FORECOURT_TEST_REPEAT` makes the tests that repeat something at other moments ([`repeated`]) do so that many times as often.
+//!
+//! `FORECOURT_PROVE_SECONDS` makes the proofs ([`proof_time`]) go on for that long; `cargo xtask prove` sets it.
 //!
 //! Two variables say where the servers are that the tests need; `cargo xtask test` sets them. A test that misses one
 //! fails: nothing is skipped. Just what is seen in a browser is skipped where there is none (`FORECOURT_TEST_BROWSER`).
@@ -24,9 +27,11 @@ mod answer;
 mod browser;
 mod client;
 mod database;
+mod dice;
 mod installation;
 mod ports;
 mod post_office;
+mod postgres;
 mod process;
 mod program;
 mod proxy;
@@ -42,18 +47,20 @@ pub use answer::{Answer, List};
 pub use browser::{Appearance, Browser};
 pub use client::{Client, Request, url_query};
 pub use database::Engine;
+pub use dice::Dice;
 pub use installation::{Business, Installation, Key};
 pub use ports::Port;
 pub use post_office::{Letter, PostOffice};
+pub use postgres::Postgres;
 pub use process::{Job, Outcome};
 pub use program::program;
-pub use proxy::Proxy;
+pub use proxy::{LossyProxy, Proxy};
 pub use raw::Raw;
 pub use receiver::{Received, Receiver, Reply, verify};
 pub use redis::Redis;
 pub use server::{Serve, Server};
 pub use shop::{Shop, acme};
-pub use time::{eventually, next_second, now, repeated, today, wait_for};
+pub use time::{eventually, next_second, now, proof_time, repeated, today, wait_for};
 
 /// Makes two tests of each named function, one per engine: `name::sqlite` and `name::postgres`.
 ///

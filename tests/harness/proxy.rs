@@ -1,8 +1,9 @@
 //! A stretch of network that can be cut.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use tokio::io::copy_bidirectional;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
@@ -69,4 +70,73 @@ async fn pass(mut client: TcpStream, target: String, mut state: watch::Receiver<
     }
     // Silent connections are held open; nothing of what they say is read.
     drop(state.wait_for(|state| *state != State::Silent).await);
+}
+
+/// Passes connections on to a PostgreSQL, and at times loses its answer to a commit.
+#[derive(Debug)]
+pub struct LossyProxy {
+    port: u16,
+    loses: Arc<AtomicBool>,
+}
+
+impl LossyProxy {
+    /// One to this address, which loses nothing yet.
+    pub async fn to(target: String) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let loses = Arc::new(AtomicBool::new(false));
+        let losing = Arc::clone(&loses);
+        tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                let (target, losing) = (target.clone(), Arc::clone(&losing));
+                // What breaks off on one side breaks off on the other.
+                tokio::spawn(async move { pass_but_for_commits(client, target, &losing).await });
+            }
+        });
+        Self { port, loses }
+    }
+
+    /// The port that it listens on.
+    pub const fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// From now on the answer to the next commit is lost, with its connection; then nothing any more.
+    pub fn lose_a_commit(&self) {
+        self.loses.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether the answer was lost.
+    pub fn has_lost(&self) -> bool {
+        !self.loses.load(Ordering::SeqCst)
+    }
+}
+
+async fn pass_but_for_commits(mut client: TcpStream, target: String, loses: &AtomicBool) -> std::io::Result<()> {
+    const COMMIT: &[u8] = b"COMMIT";
+    let mut server = TcpStream::connect(target).await?;
+    let (mut said, mut answered) = (vec![0; 65_536], vec![0; 65_536]);
+    loop {
+        tokio::select! {
+            length = client.read(&mut said) => {
+                let said = &said[..length?];
+                if said.is_empty() {
+                    return Ok(());
+                }
+                server.write_all(said).await?;
+                let commits = said.windows(COMMIT.len()).any(|part| part == COMMIT);
+                if commits && loses.swap(false, Ordering::SeqCst) {
+                    // Once the server answers it has committed.
+                    return server.readable().await;
+                }
+            }
+            length = server.read(&mut answered) => {
+                let answered = &answered[..length?];
+                if answered.is_empty() {
+                    return Ok(());
+                }
+                client.write_all(answered).await?;
+            }
+        }
+    }
 }

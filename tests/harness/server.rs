@@ -274,6 +274,20 @@ impl Server {
         Outcome::of(&mut limiting).await.succeeded();
     }
 
+    /// Stops it in the midst of whatever it does, until it is [thawed](Self::thaw).
+    pub async fn freeze(&self) {
+        Outcome::of(Command::new("kill").args(["-STOP", &self.id()]))
+            .await
+            .succeeded();
+    }
+
+    /// Lets it go on.
+    pub async fn thaw(&self) {
+        Outcome::of(Command::new("kill").args(["-CONT", &self.id()]))
+            .await
+            .succeeded();
+    }
+
     /// Asks it to end.
     pub async fn ask_to_end(&self) {
         let mut kill = Command::new("kill");

@@ -37,6 +37,14 @@ pub fn repeated(times: usize) -> usize {
     times * factor.map_or(1, |factor| factor.parse().expect("FORECOURT_TEST_REPEAT is a number"))
 }
 
+/// How long a proof, or each part of it, looks for a fault: this long in the suite, or as long as `cargo xtask prove` says.
+pub fn proof_time(in_suite: Duration) -> Duration {
+    let seconds = std::env::var("FORECOURT_PROVE_SECONDS").ok();
+    seconds.map_or(in_suite, |seconds| {
+        Duration::from_secs(seconds.parse().expect("FORECOURT_PROVE_SECONDS is a number"))
+    })
+}
+
 /// Repeats `attempt` until it yields something. Fails the test, with the last thing seen, when that takes longer than
 /// `within`.
 pub async fn eventually<T, E: std::fmt::Debug>(

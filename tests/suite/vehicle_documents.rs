@@ -237,6 +237,23 @@ async fn what_was_created_has_a_location(engine: Engine) {
     assert_eq!(answer.header("Location"), Some(expected.as_str()));
     let change = json!({"description": "It is there"});
     shop.api.patch(&expected, &change).await.ok();
+    let read = shop.api.get(&expected).await;
+    assert_eq!(read.header("ETag"), Some("\"2\""));
+    let mut document = answer.created();
+    (document["description"], document["version"]) = (change["description"].clone(), json!(2));
+    assert_eq!(read.ok(), document);
+    let known = shop.api.request("GET", &expected).header("If-None-Match", "\"2\"");
+    assert_eq!(known.send().await.status, 304);
+    let narrow = shop.api.get(&format!("{expected}?fields=name")).await.ok();
+    assert_eq!(narrow, json!({"name": document["name"]}));
+    for absent in ["987654321", "0", "x"] {
+        let answer = shop.api.get(&format!("{documents}/{absent}")).await;
+        answer.refused(404, "vehicle_document_not_found");
+    }
+    let writer = shop.client("vehicle-documents:write").await;
+    writer.get(&expected).await.refused(403, "scope_denied");
+    let reader = shop.client("vehicle-documents:read").await;
+    reader.get(&expected).await.ok();
 }
 
 async fn documents_are_listed_newest_first(engine: Engine) {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use harness::{Answer, Engine, PostOffice, Shop, both_engines, eventually, now};
+use harness::{Answer, Engine, PostOffice, Shop, both_engines, eventually, now, wait_for};
 use image::{DynamicImage, ImageFormat};
 use serde_json::{Value, json};
 use std::io::Cursor;
@@ -19,8 +19,13 @@ both_engines! {
     what_is_wrong_with_a_start_is_reported_at_once
     terms_are_signed
     terms_are_mailed
+    a_disconnected_caller_leaves_no_unrecorded_mail
     a_mail_that_fails_is_an_answer_of_its_own
     photos_belong_to_the_drive
+    photos_are_for_keys_and_signed_addresses_alone
+    what_is_copied_of_a_contact_is_for_those_who_read_contacts
+    a_location_is_named_by_its_id_or_its_number
+    what_can_be_driven_is_stock_or_courtesy
     drives_have_scopes_and_belong_to_one_business
     an_erased_contact_leaves_its_drives
 }
@@ -45,6 +50,8 @@ impl Yard {
         let terms = json!({"settings": {"test_drive_terms": TERMS}});
         shop.business.change(terms).await;
         let vehicle = path(&shop, &a_car()).await;
+        let channels = json!({"channels": ["website"]});
+        shop.api.put(&format!("{vehicle}/channels"), &channels).await.ok();
         let body = json!({"name": "Ann Quillfeather", "email": "ann@quillfeather.example", "ni": "QQ123456C",
             "dob": "1980-02-29", "license": {"number": "QUILL802290AB9CD"}});
         let contact = shop.api.post("/2.0/contacts", &body).await.created()["id"].take();
@@ -85,7 +92,6 @@ async fn a_drive_starts_and_ends(engine: Engine) {
         "fuel": 75, "note": "Two keys", "condition": "Scratch", "location": 1, "consent": true});
     let answer = yard.start(body).await;
     let active = format!("{}/active", yard.drives);
-    assert_eq!(answer.header("Location"), Some(&*active));
     let drive = answer.created();
     let expected = json!({"active": true, "contact": yard.contact, "license_number": "X1", "license_code": "abc",
         "return_date": "2035-12-31", "return_time": "16:30", "fuel": 75, "note": "Two keys", "condition": "Scratch",
@@ -107,7 +113,7 @@ async fn a_drive_starts_and_ends(engine: Engine) {
     assert!(ended["ended"].as_i64() >= drive["started"].as_i64());
     assert_eq!(
         yard.shop.api.list("/2.0/events?resource=vehicle").await.items.len(),
-        1,
+        2,
         "drives emit nothing"
     );
 }
@@ -217,6 +223,12 @@ async fn terms_are_signed(engine: Engine) {
     assert_eq!(esign["terms_sha1"].as_str().map(str::len), Some(40));
     let active = yard.shop.api.get(&format!("{}/active", yard.drives)).await.ok();
     assert_eq!(active["esign"], *esign);
+    yard.step("esign", &signature())
+        .await
+        .refused(409, "vehicle_drive_signed");
+    yard.step("esign", &json!({})).await.invalid(&["signature", "name"]);
+    let after = yard.shop.api.get(&format!("{}/active", yard.drives)).await.ok();
+    assert_eq!(after["esign"], *esign);
 }
 
 async fn terms_are_mailed(engine: Engine) {
@@ -245,6 +257,25 @@ async fn terms_are_mailed(engine: Engine) {
         .await
         .ok();
     yard.step("email", &json!({})).await.invalid(&["contact"]);
+}
+
+async fn a_disconnected_caller_leaves_no_unrecorded_mail(engine: Engine) {
+    let office = PostOffice::silent().await;
+    let shop = Shop::open_with(engine, |serve| serve.env("FORECOURT_SMTP_URL", office.url())).await;
+    let yard = Yard::of(shop).await;
+    yard.start(json!({})).await.created();
+    let mail = format!("{}/email", yard.drives);
+    let send = || tokio::spawn(yard.shop.api.request("POST", &mail).key("once").send());
+    let given_up = send();
+    wait_for("a letter is posted", TIMEOUT, async || office.letters().len() == 1).await;
+    given_up.abort();
+    assert!(given_up.await.unwrap_err().is_cancelled());
+    let retry = send();
+    office.answer();
+    let retry = retry.await.unwrap();
+    retry.ok();
+    assert_eq!(retry.header("X-Idempotent-Replay"), Some("true"));
+    assert_eq!(office.letters().len(), 1);
 }
 
 async fn a_mail_that_fails_is_an_answer_of_its_own(engine: Engine) {
@@ -294,7 +325,7 @@ async fn photos_belong_to_the_drive(engine: Engine) {
         (&json!("walk round.mov"), &json!(true))
     );
     let drive = yard.shop.api.get(&format!("{}/active", yard.drives)).await.ok();
-    assert_eq!(drive["photo"], json!([photo, video]));
+    assert_eq!(names(&drive["photo"]), names(&json!([photo, video])));
     let paper = json!({"file": BASE64_STANDARD.encode("%PDF-1.4")});
     yard.step("photo", &paper).await.invalid(&["file"]);
     let damaged = picture(ImageFormat::Jpeg);
@@ -302,6 +333,254 @@ async fn photos_belong_to_the_drive(engine: Engine) {
     yard.step("photo", &damaged)
         .await
         .refused(422, "vehicle_drive_photo_failed");
+}
+
+/// What photos are called, and where they are but for the signatures of their addresses.
+fn names(photos: &Value) -> Vec<[String; 3]> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().split('?').next().unwrap().to_owned();
+    let photos = photos.as_array().unwrap().iter();
+    photos
+        .map(|photo| ["filename", "url", "thumbnail_url"].map(|member| text(&photo[member])))
+        .collect()
+}
+
+/// A driver's licence and person, as a drive shows them.
+fn private(drive: &Value) -> [Value; 6] {
+    [
+        "license_number",
+        "license_code",
+        "ni",
+        "dob",
+        "license_checked",
+        "license_checked_by",
+    ]
+    .map(|member| drive[member].clone())
+}
+
+async fn what_is_copied_of_a_contact_is_for_those_who_read_contacts(engine: Engine) {
+    let yard = Yard::open(engine).await;
+    let license =
+        json!({"license": {"number": "QUILL802290AB9CD", "code": "Q7", "checked": "2026-02-28", "checked_by": 1}});
+    yard.shop
+        .api
+        .patch(&format!("/2.0/contacts/{}", yard.contact), &license)
+        .await
+        .ok();
+    let whole = [
+        json!("QUILL802290AB9CD"),
+        json!("Q7"),
+        json!("QQ123456C"),
+        json!("1980-02-29"),
+        json!("2026-02-28"),
+        json!("Sam Hill"),
+    ];
+    let nothing = [json!(""), json!(""), json!(""), Value::Null, Value::Null, json!("")];
+    let blind = yard
+        .shop
+        .client("vehicle-drives:read,vehicle-drives:write,vehicles:read")
+        .await;
+    let seeing = yard.shop.client("vehicle-drives:write,contacts:read").await;
+    let end = format!("{}/end", yard.drives);
+
+    // A key that may not read contacts has nothing copied,
+    let body = json!({"contact": yard.contact});
+    let send = || blind.request("POST", &yard.drives).key("blind").json(&body).send();
+    assert_eq!(private(&send().await.created()), nothing);
+    assert_eq!(private(&send().await.created()), nothing, "nor has its retry");
+    let stored = yard.shop.api.get(&format!("{}/active", yard.drives)).await.ok();
+    assert_eq!(private(&stored), nothing, "it is not there for others either");
+    blind.post(&end, &json!({})).await.ok();
+    // another key has, and the first does not see it.
+    assert_eq!(private(&seeing.post(&yard.drives, &body).await.created()), whole);
+    let active = blind.get(&format!("{}/active", yard.drives)).await.ok();
+    assert_eq!(private(&active), nothing);
+    let by_code = format!("{}/{}", yard.drives, active["code"].as_str().unwrap());
+    assert_eq!(private(&blind.get(&by_code).await.ok()), nothing);
+    for list in [yard.drives.clone(), format!("{}?view=full", yard.drives)] {
+        let answer = blind.get(&list).await;
+        let text = String::from_utf8_lossy(&answer.body).into_owned();
+        assert!(
+            !text.contains("QUILL8") && !text.contains("QQ123456C") && !text.contains("1980"),
+            "{text}"
+        );
+    }
+    for (step, body) in [("esign", signature()), ("end", json!({}))] {
+        let answer = blind.post(&format!("{}/{step}", yard.drives), &body).await;
+        assert_eq!(private(&answer.ok()), nothing, "{step}");
+    }
+    let drives = yard.shop.api.list(&yard.drives).await.items;
+    assert_eq!(private(&drives[0]), whole);
+    // What it says itself of the licence it sees.
+    let own = json!({"contact": yard.contact, "license_number": "SEEN1", "license_code": "S1"});
+    let mut expected = nothing.clone();
+    (expected[0], expected[1]) = (json!("SEEN1"), json!("S1"));
+    assert_eq!(private(&blind.post(&yard.drives, &own).await.created()), expected);
+    assert_eq!(private(&blind.post(&end, &json!({})).await.ok()), expected);
+}
+
+async fn a_location_is_named_by_its_id_or_its_number(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    let locations = |ids: &[&str]| {
+        let locations: Vec<Value> = ids
+            .iter()
+            .map(|id| json!({"id": id, "name": format!("Place {id}")}))
+            .collect();
+        json!({"locations": locations})
+    };
+    // The first file had the location 1.
+    shop.business.change(locations(&["yard", "1", "9"])).await;
+    let yard = Yard::of(shop).await;
+    let known = yard.shop.api.get("/2.0/reference/locations").await.ok();
+    let expected = json!([
+        {"id": "yard", "number": 2, "name": "Place yard"},
+        {"id": "1", "number": 1, "name": "Place 1"},
+        {"id": "9", "number": 3, "name": "Place 9"},
+    ]);
+    assert_eq!(known, expected);
+    for (named, number, name) in [
+        (json!("yard"), 2, "Place yard"),
+        (json!(2), 2, "Place yard"),
+        (json!("1"), 1, "Place 1"),
+        (json!(1), 1, "Place 1"),
+        (json!("9"), 3, "Place 9"),
+    ] {
+        let drive = yard.start(json!({"location": named})).await.created();
+        assert_eq!(
+            (&drive["location"], &drive["location_name"]),
+            (&json!(number), &json!(name))
+        );
+        yard.step("end", &json!({})).await.ok();
+    }
+    for wrong in [
+        json!("2"),
+        json!(9),
+        json!(0),
+        json!(-1),
+        json!(""),
+        json!(1.5),
+        json!(true),
+        json!(["yard"]),
+    ] {
+        yard.start(json!({"location": wrong})).await.invalid(&["location"]);
+    }
+    // One that is given up keeps its number, and so do the others.
+    yard.shop.business.change(locations(&["9", "new"])).await;
+    eventually("the file has its effect", TIMEOUT, async || {
+        let known = yard.shop.api.get("/2.0/reference/locations").await.ok();
+        let numbers: Vec<&Value> = known.as_array().unwrap().iter().map(|one| &one["number"]).collect();
+        if numbers == [&json!(3), &json!(4)] {
+            Ok(())
+        } else {
+            Err(known)
+        }
+    })
+    .await;
+    yard.start(json!({"location": 2})).await.invalid(&["location"]);
+    let drives = yard.shop.api.list(&yard.drives).await;
+    assert_eq!(drives.column("location"), [3, 1, 1, 2, 2].map(Value::from));
+    assert_eq!(drives.items[4]["location_name"], "Place yard");
+}
+
+async fn what_can_be_driven_is_stock_or_courtesy(engine: Engine) {
+    let yard = Yard::open(engine).await;
+    let shop = &yard.shop;
+    let start = async |vehicle: &str| {
+        let drives = format!("{vehicle}/test-drives");
+        shop.api.post(&drives, &json!({"contact": yard.contact})).await
+    };
+    let step = async |method: &str, path: String, body: Value| {
+        shop.api.request(method, &path).json(&body).send().await.ok();
+    };
+    let invalid = "vehicle_status_transition_invalid";
+    for kind in ["in-stock", "to-order", "courtesy", "customer", "appraisal"] {
+        let mut body = a_car();
+        body["type"] = kind.into();
+        let vehicle = path(shop, &body).await;
+        start(&vehicle).await.refused(409, invalid);
+        match kind {
+            "in-stock" | "to-order" => {
+                step("PUT", format!("{vehicle}/channels"), json!({"channels": ["website"]})).await;
+                start(&vehicle).await.created();
+                step("POST", format!("{vehicle}/test-drives/end"), json!({})).await;
+                let reserve = json!({"customer": yard.contact, "method": "No Payment"});
+                step("POST", format!("{vehicle}/reserve"), reserve).await;
+                start(&vehicle).await.created();
+                step("POST", format!("{vehicle}/test-drives/end"), json!({})).await;
+                step("POST", format!("{vehicle}/sale"), json!({})).await;
+                start(&vehicle).await.refused(409, invalid);
+                step("POST", format!("{vehicle}/handover"), json!({})).await;
+                start(&vehicle).await.refused(409, invalid);
+            }
+            "courtesy" => {
+                step("PATCH", format!("{vehicle}/status"), json!({"status": "in use"})).await;
+                start(&vehicle).await.created();
+            }
+            "customer" => {
+                step("PATCH", format!("{vehicle}/status"), json!({"status": "on-site"})).await;
+                start(&vehicle).await.refused(409, invalid);
+            }
+            _ => {}
+        }
+    }
+}
+
+async fn photos_are_for_keys_and_signed_addresses_alone(engine: Engine) {
+    let yard = Yard::open(engine).await;
+    yard.start(json!({})).await.created();
+    let photo = json!({"file": BASE64_STANDARD.encode(picture(ImageFormat::Jpeg)), "filename": "front.jpg"});
+    let photo = yard.step("photo", &photo).await.created();
+    let anonymous = yard.shop.server.anonymous();
+    let reader = yard.shop.client("vehicle-drives:read").await;
+    let writer = yard.shop.client("vehicle-drives:write,vehicles:read").await;
+    let rival = yard.shop.rival().await;
+    for member in ["url", "thumbnail_url"] {
+        let address = photo[member].as_str().unwrap();
+        let signed = &address[address.find("/files/").unwrap()..];
+        let (path, query) = signed.split_once('?').unwrap();
+        for (client, path) in [
+            (&anonymous, signed),
+            (&reader, path),
+            (&anonymous, &*format!("{signed}&x=1")),
+        ] {
+            let shown = client.get(path).await;
+            assert_eq!(shown.status, 200);
+            assert_eq!(shown.header("Cache-Control"), Some("private, no-store"));
+            assert_eq!(shown.header("X-Robots-Tag"), Some("noindex"));
+            let part = client.request("GET", path).header("Range", "bytes=0-1").send().await;
+            assert_eq!((part.status, part.body.len()), (206, 2));
+            assert_eq!(part.header("Cache-Control"), Some("private, no-store"));
+            let head = client.request("HEAD", path).send().await;
+            assert_eq!((head.status, head.body.len()), (200, 0));
+        }
+        anonymous.get(path).await.refused(404, "route_not_found");
+        rival.get(path).await.refused(404, "route_not_found");
+        let denied = writer.get(path).await.refused(403, "scope_denied");
+        assert_eq!(denied["details"]["scope"], "vehicle-drives:read");
+        let wrong = anonymous.with_token("nonsense");
+        wrong.get(path).await.refused(401, "authentication_invalid");
+        let (expires, signature) = query.split_once("&signature=").unwrap();
+        let moment: i64 = expires.strip_prefix("expires=").unwrap().parse().unwrap();
+        assert!((1..=900).contains(&(moment - now())), "{moment}");
+        let other = if signature.starts_with('0') { '1' } else { '0' };
+        for query in [
+            format!("expires={}&signature={signature}", moment + 60),
+            format!("expires={}&signature={signature}", now() - 1),
+            format!("{expires}&signature={other}{}", &signature[1..]),
+            format!("{expires}&signature="),
+            expires.to_owned(),
+            format!("signature={signature}"),
+            "expires=&signature=".to_owned(),
+        ] {
+            let tampered = anonymous.get(&format!("{path}?{query}")).await;
+            tampered.refused(404, "route_not_found");
+        }
+    }
+    // A signature is of one file.
+    let query = |member: &str| photo[member].as_str().unwrap().split_once('?').unwrap().1.to_owned();
+    let address = photo["url"].as_str().unwrap();
+    let path = address[address.find("/files/").unwrap()..].split('?').next().unwrap();
+    let mixed = anonymous.get(&format!("{path}?{}", query("thumbnail_url"))).await;
+    mixed.refused(404, "route_not_found");
 }
 
 async fn drives_have_scopes_and_belong_to_one_business(engine: Engine) {

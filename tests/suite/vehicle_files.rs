@@ -1,11 +1,12 @@
 //! Documents, photos and videos of vehicles: how they are sent, what is kept of them, and where they are read.
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use harness::{Answer, Client, Engine, Shop, both_engines, eventually};
+use harness::{Answer, Client, Engine, Shop, both_engines, eventually, now};
 use image::{DynamicImage, ImageFormat, Rgb, RgbImage};
 use serde_json::{Value, json};
 use std::io::Cursor;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 use tokio::task::JoinSet;
 
 use crate::listing_changes::{LISTINGS, put_on};
@@ -32,6 +33,12 @@ both_engines! {
     a_killed_server_leaves_no_record_without_its_file
     many_uploads_take_little_memory
     strays_are_reported
+    strays_are_put_aside_for_a_week
+    too_many_strays_and_those_of_others_are_left_alone
+    a_deleted_business_leaves_no_files
+    a_business_has_room_for_so_much
+    uploads_at_the_same_time_do_not_share_room
+    videos_say_nothing_of_where_they_were_made
 }
 
 /// How long the background may take on a busy machine.
@@ -279,9 +286,15 @@ async fn what_is_no_base64_is_refused(engine: Engine) {
 async fn names_of_files_lead_nowhere(engine: Engine) {
     let (shop, documents) = documents(engine).await;
     for (filename, name) in [
-        ("../../etc/passwd", "passwd"),
+        ("../../etc/passwd", "passwd.pdf"),
         ("C:\\Users\\sam\\log book.pdf", "log book.pdf"),
-        ("..", "document"),
+        ("..", "document.pdf"),
+        ("", "document.pdf"),
+        ("log book", "log book.pdf"),
+        ("LOG.PDF", "LOG.PDF"),
+        ("front.jpg", "front.pdf"),
+        ("service 2026.05", "service 2026.05.pdf"),
+        ("setup.exe", "setup.exe.pdf"),
     ] {
         let document = send(
             &shop.api,
@@ -685,6 +698,308 @@ async fn many_uploads_take_little_memory(engine: Engine) {
         })
         .await;
     assert!(growth < 100 << 20, "{growth}");
+}
+
+/// The folder of the business's files.
+fn folder(shop: &Shop) -> PathBuf {
+    let root = shop.installation().data_dir().join("files");
+    let mut folders = std::fs::read_dir(root).unwrap().map(|entry| entry.unwrap());
+    let own = folders.find(|entry| {
+        entry
+            .file_name()
+            .to_str()
+            .is_some_and(|name| name.parse::<u32>().is_ok())
+    });
+    own.unwrap().path()
+}
+
+/// Makes a file without a record that is so many days old; yields its place below the folder of its business.
+fn stray(shop: &Shop, digits: &str, days: i64) -> String {
+    let place = format!("{digits}/{}.pdf", digits.repeat(16));
+    let path = folder(shop).join(&place);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(&path, PDF).unwrap();
+    age(&path, days);
+    place
+}
+
+fn age(path: &Path, days: i64) {
+    let file = std::fs::File::options().write(true).open(path).unwrap();
+    let seconds = u64::try_from(now() - days * 86_400 - 60).unwrap();
+    file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds))
+        .unwrap();
+}
+
+async fn strays_are_put_aside_for_a_week(engine: Engine) {
+    let (mut shop, documents) = documents(engine).await;
+    for _ in 0..20 {
+        send(&shop.api, &documents, &json!({"file": base64(PDF)}))
+            .await
+            .created();
+    }
+    let (old, young) = (stray(&shop, "ab", 1), stray(&shop, "cd", 0));
+    let folder = folder(&shop);
+    let aside = folder
+        .parent()
+        .unwrap()
+        .join(".quarantine")
+        .join(folder.file_name().unwrap())
+        .join(&old);
+    shop.server.terminate().await;
+    shop.server.restart().await;
+    eventually("the old one is put aside", TIMEOUT, async || {
+        if aside.exists() && !folder.join(&old).exists() {
+            Ok(())
+        } else {
+            Err(())
+        }
+    })
+    .await;
+    assert!(folder.join(&young).exists());
+    let report = checked(&shop).await;
+    assert_eq!(report, json!({"files": 21, "missing": [], "orphans": []}));
+    shop.server.terminate().await;
+    shop.server.restart().await;
+    shop.server.until_background_rests().await;
+    assert!(aside.exists(), "it is kept");
+    age(&aside, 7);
+    shop.server.terminate().await;
+    shop.server.restart().await;
+    eventually(
+        "it is deleted",
+        TIMEOUT,
+        async || if aside.exists() { Err(()) } else { Ok(()) },
+    )
+    .await;
+    assert!(folder.join(&young).exists());
+}
+
+async fn too_many_strays_and_those_of_others_are_left_alone(engine: Engine) {
+    let (mut shop, documents) = documents(engine).await;
+    for _ in 0..20 {
+        send(&shop.api, &documents, &json!({"file": base64(PDF)}))
+            .await
+            .created();
+    }
+    let files = folder(&shop).parent().unwrap().to_owned();
+    let noted = files.join(".installation");
+    eventually("the files say whose they are", TIMEOUT, async || {
+        if noted.exists() { Ok(()) } else { Err(()) }
+    })
+    .await;
+    let own = std::fs::read_to_string(&noted).unwrap();
+    let stray = folder(&shop).join(stray(&shop, "ab", 30));
+    for (owner, message) in [("another", "another installation"), (&*own, "have no record")] {
+        std::fs::write(&noted, owner).unwrap();
+        if owner == own {
+            self::stray(&shop, "cd", 30);
+        }
+        shop.server.terminate().await;
+        shop.server.restart().await;
+        eventually("the sweep says why", TIMEOUT, async || {
+            let log = shop.server.log();
+            if log.contains(message) { Ok(()) } else { Err(log) }
+        })
+        .await;
+        assert!(stray.exists() && !files.join(".quarantine").exists(), "{message}");
+        assert_eq!(std::fs::read_to_string(&noted).unwrap(), owner);
+    }
+}
+
+async fn a_deleted_business_leaves_no_files(engine: Engine) {
+    let (shop, documents) = documents(engine).await;
+    send(&shop.api, &documents, &json!({"file": base64(PDF)}))
+        .await
+        .created();
+    let rival = shop.rival().await;
+    let vehicle = rival.post("/2.0/vehicles", &json!({})).await.created();
+    let theirs = format!("/2.0/vehicles/{}/documents", vehicle["id"]);
+    let paper = send(&rival, &theirs, &json!({"file": base64(PDF)})).await.created();
+    assert_eq!(checked(&shop).await["files"], 2);
+    shop.business.delete().await;
+    eventually("its files are gone", TIMEOUT, async || {
+        let report = checked(&shop).await;
+        if report["files"] == 1 { Ok(()) } else { Err(report) }
+    })
+    .await;
+    assert!(!shop.installation().data_dir().join("files/.quarantine").exists());
+    let download = format!("{theirs}/{}/download", paper["id"].as_str().unwrap());
+    rival.get(&download).await.ok();
+}
+
+/// A PDF of that length.
+fn paper(length: usize) -> Value {
+    let mut content = PDF.to_vec();
+    content.resize(length, b' ');
+    json!({"file": base64(&content)})
+}
+
+/// Asserts that an upload is refused for want of room, in a message that names both figures.
+fn has_no_room(answer: &harness::Answer, limit: &str, taken: &str) {
+    answer.invalid(&["file"]);
+    let error = answer.json()["error"].take();
+    let message = error["details"]["errors"][0]["message"].as_str().unwrap();
+    for figure in [format!("of {limit} MB"), format!(" {taken} MB")] {
+        assert!(message.contains(&figure), "{message}");
+    }
+}
+
+async fn a_business_has_room_for_so_much(engine: Engine) {
+    let (shop, documents) = documents(engine).await;
+    let media = documents.replace("/documents", "/media");
+    let limit = |megabytes: Value| json!({"settings": {"storage_limit_mb": megabytes}});
+    shop.business.change(limit(json!(1))).await;
+    let (half, third) = (paper(512 * 1024), paper(350 * 1024));
+    let first = eventually("the limit has its effect", TIMEOUT, async || {
+        let first = send(&shop.api, &documents, &half).await.created();
+        let second = send(&shop.api, &documents, &paper(600 * 1024)).await;
+        if second.status == 422 {
+            has_no_room(&second, "1", "0.5");
+            return Ok(first);
+        }
+        for document in [first, second.created()] {
+            let path = format!("{documents}/{}", document["id"].as_str().unwrap());
+            shop.api.delete(&path).await.ok();
+        }
+        Err(())
+    })
+    .await;
+    send(&shop.api, &documents, &third).await.created();
+    has_no_room(&send(&shop.api, &documents, &third).await, "1", "0.8");
+    // Photos count with their copies, and so do photos of drives.
+    let photo = json!({"file": base64(&noise(600, 600))});
+    has_no_room(&send(&shop.api, &media, &photo).await, "1", "0.8");
+    assert!(shop.api.list(&media).await.items.is_empty());
+    let report = checked(&shop).await;
+    assert_eq!(
+        (&report["files"], &report["orphans"]),
+        (&json!(2), &json!([])),
+        "what was refused is not kept"
+    );
+    // What is deleted makes room.
+    let path = format!("{documents}/{}", first["id"].as_str().unwrap());
+    shop.api.delete(&path).await.ok();
+    send(&shop.api, &documents, &half).await.created();
+    // Another business has room of its own.
+    let rival = shop.rival().await;
+    let vehicle = rival.post("/2.0/vehicles", &json!({})).await.created();
+    let theirs = format!("/2.0/vehicles/{}/documents", vehicle["id"]);
+    send(&rival, &theirs, &paper(2 << 20)).await.created();
+    // Without a limit there is room for all.
+    shop.business.change(limit(json!(0))).await;
+    eventually("there is no limit any more", TIMEOUT, async || {
+        let answer = send(&shop.api, &documents, &paper(2 << 20)).await;
+        if answer.status == 201 {
+            Ok(())
+        } else {
+            Err(answer.status)
+        }
+    })
+    .await;
+}
+
+async fn uploads_at_the_same_time_do_not_share_room(engine: Engine) {
+    let (shop, documents) = documents(engine).await;
+    shop.business.change(json!({"settings": {"storage_limit_mb": 1}})).await;
+    eventually("the limit has its effect", TIMEOUT, async || {
+        let answer = send(&shop.api, &documents, &paper(2 << 20)).await;
+        if answer.status == 422 {
+            return Ok(());
+        }
+        let path = format!("{documents}/{}", answer.created()["id"].as_str().unwrap());
+        shop.api.delete(&path).await.ok();
+        Err(answer.status)
+    })
+    .await;
+    let mut uploads = JoinSet::new();
+    for _ in 0..8 {
+        let vehicle = shop.api.post("/2.0/vehicles", &json!({})).await.created();
+        let (client, path) = (shop.api.clone(), format!("/2.0/vehicles/{}/documents", vehicle["id"]));
+        uploads.spawn(async move { send(&client, &path, &paper(300 * 1024)).await.status });
+    }
+    let kept = uploads
+        .join_all()
+        .await
+        .into_iter()
+        .filter(|status| *status == 201)
+        .count();
+    assert_eq!(kept, 3);
+}
+
+/// A picture that no format makes short.
+fn noise(width: u32, height: u32) -> Vec<u8> {
+    let mut state = 7_u32;
+    let picture = image::RgbImage::from_fn(width, height, |_, _| {
+        let mut next = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 24) as u8
+        };
+        image::Rgb([next(), next(), next()])
+    });
+    let mut bytes = std::io::Cursor::new(Vec::new());
+    picture.write_to(&mut bytes, ImageFormat::Png).unwrap();
+    bytes.into_inner()
+}
+
+fn boxed(kind: &[u8; 4], content: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(content.len() + 8).unwrap();
+    [&length.to_be_bytes(), kind.as_slice(), content].concat()
+}
+
+async fn videos_say_nothing_of_where_they_were_made(engine: Engine) {
+    const PLACE: &[u8] = b"+51.5074-000.1278/";
+    let (shop, media) = media(engine).await;
+    let drives = format!("{}/test-drives", crate::vehicles_record::courtesy(&shop).await);
+    let contact = shop.api.post("/2.0/contacts", &json!({"name": "Ann"})).await.created();
+    shop.api
+        .post(&drives, &json!({"contact": contact["id"]}))
+        .await
+        .created();
+    let xyz = boxed(b"\xa9xyz", PLACE);
+    let keys = boxed(b"keys", b"com.apple.quicktime.location.ISO6709");
+    let meta = boxed(b"meta", &[keys, boxed(b"ilst", PLACE)].concat());
+    let moov = [
+        boxed(b"mvhd", &[1; 100]),
+        boxed(b"udta", &[xyz.clone(), meta.clone()].concat()),
+        meta,
+    ]
+    .concat();
+    let xmp = boxed(
+        b"uuid",
+        &[
+            b"\xbe\x7a\xcf\xcb\x97\xa9\x42\xe8\x9c\x71\x99\x94\x91\xe3\xaf\xac",
+            PLACE,
+        ]
+        .concat(),
+    );
+    for brand in [b"isom", b"qt  "] {
+        let head = [brand.as_slice(), &[0, 0, 2, 0], brand].concat();
+        let samples = boxed(b"mdat", &[9; 5_000]);
+        let video = [
+            boxed(b"ftyp", &head),
+            boxed(b"moov", &moov),
+            samples.clone(),
+            xmp.clone(),
+        ]
+        .concat();
+        let body = json!({"file": base64(&video), "filename": "walk round"});
+        let shown = send(&shop.api, &media, &body).await.created();
+        let driven = shop.api.post(&format!("{drives}/photo"), &body).await.created();
+        let extension = if brand == b"isom" { "mp4" } else { "mov" };
+        assert_eq!(driven["filename"], format!("walk round.{extension}"));
+        for url in [&shown["url"], &driven["url"]] {
+            let served = shop.server.anonymous().get(&path_in(url)).await;
+            let served = (served.status, served.body);
+            assert_eq!((served.0, served.1.len()), (200, video.len()));
+            let has = |part: &[u8]| served.1.windows(part.len()).position(|window| window == part);
+            assert_eq!(has(PLACE), None);
+            assert_eq!(has(b"com.apple"), None);
+            assert_eq!(
+                has(&samples),
+                video.windows(samples.len()).position(|window| window == samples)
+            );
+        }
+    }
 }
 
 async fn strays_are_reported(engine: Engine) {

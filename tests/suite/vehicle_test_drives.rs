@@ -12,7 +12,7 @@ use crate::vehicle_media::{
     EXE, GIF, HTML, LARGEST, MULTIPART, PDF, Part, base64, data_url, fetch, file, file_path, file_refused, heic, jpeg,
     long_jpeg, mov, mp4, multipart, png, png_bomb, post_form, webp,
 };
-use crate::vehicles_record::{VEHICLES, path};
+use crate::vehicles_record::{VEHICLES, courtesy};
 
 both_engines! {
     a_drive_starts_with_what_is_said
@@ -90,9 +90,9 @@ async fn shop_with_terms(engine: Engine, terms: &str) -> Shop {
     shop
 }
 
-/// Makes a vehicle; yields the path of its drives.
+/// Makes a vehicle that can be driven; yields the path of its drives.
 async fn drives(shop: &Shop) -> String {
-    format!("{}/test-drives", path(shop, &json!({})).await)
+    format!("{}/test-drives", courtesy(shop).await)
 }
 
 /// Makes a contact of whom all is known; yields its id.
@@ -287,9 +287,40 @@ async fn what_was_created_has_a_location(engine: Engine) {
     let drives = drives(&shop).await;
     let body = json!({"contact": contact(&shop.api).await});
     let answer = start(&shop, &drives, &body).await;
-    answer.created();
-    let location = answer.header("Location").unwrap_or_default();
-    assert!(location.starts_with(&format!("{drives}/")), "{location}");
+    let mut drive = answer.created();
+    let path = format!("{drives}/{}", drive["code"].as_str().unwrap());
+    assert_eq!(answer.header("Location"), Some(&*path));
+    assert_eq!(shop.api.get(&path).await.ok(), drive);
+    let photo = attach(&shop, &drives, &a_photo()).await;
+    assert_eq!((photo.status, photo.header("Location")), (201, None));
+    end(&shop, &drives).await.ok();
+    let ended = shop.api.get(&path).await.ok();
+    assert_eq!((&ended["code"], &ended["active"]), (&drive["code"], &json!(false)));
+    eventually("what was just read is not sent again", TIMEOUT, async || {
+        let read = shop.api.get(&path).await;
+        let known = shop
+            .api
+            .request("GET", &path)
+            .header("If-None-Match", read.header("ETag").unwrap());
+        // The addresses of photos are of their minute.
+        let status = known.send().await.status;
+        if status == 304 { Ok(()) } else { Err(status) }
+    })
+    .await;
+    let code = drive["code"].take();
+    let narrow = shop.api.get(&format!("{path}?fields=code")).await.ok();
+    assert_eq!(narrow, json!({"code": code}));
+    for other in ["22222222", "nonsense", "%00", "2222222%C3%89"] {
+        let absent = shop.api.get(&format!("{drives}/{other}")).await;
+        absent.refused(404, "vehicle_drive_not_found");
+        let nowhere = shop.api.get(&format!("{VEHICLES}/987654321/test-drives/{other}")).await;
+        nowhere.refused(404, "vehicle_not_found");
+    }
+    let elsewhere = self::drives(&shop).await;
+    let elsewhere = shop.api.get(&format!("{elsewhere}/{}", code.as_str().unwrap())).await;
+    elsewhere.refused(404, "vehicle_drive_not_found");
+    let writer = shop.client("vehicle-drives:write").await;
+    writer.get(&path).await.refused(403, "scope_denied");
 }
 
 async fn a_vehicle_has_one_active_drive(engine: Engine) {
@@ -834,9 +865,18 @@ async fn the_photos_of_a_drive_are_in_it(engine: Engine) {
     let photo = attach(&shop, &drives, &a_photo()).await.created();
     let film = json!({"file": base64(&mp4()), "filename": "round.mp4"});
     let film = attach(&shop, &drives, &film).await.created();
-    assert_eq!(active(&shop, &drives).await["photo"], json!([photo, film]));
-    let ended = end(&shop, &drives).await.ok();
-    assert_eq!(ended["photo"], json!([photo, film]));
+    let is_there = |drive: &Value| {
+        let seen = drive["photo"].as_array().unwrap().iter().zip([&photo, &film]);
+        for (seen, sent) in seen {
+            // The signature of an address is of its minute.
+            let path = |photo: &Value| file_path(&photo["url"]).split('?').next().unwrap().to_owned();
+            assert_eq!(path(seen), path(sent));
+            assert_eq!((&seen["filename"], &seen["video"]), (&sent["filename"], &sent["video"]));
+        }
+        assert_eq!(drive["photo"].as_array().unwrap().len(), 2);
+    };
+    is_there(&active(&shop, &drives).await);
+    is_there(&end(&shop, &drives).await.ok());
     file(&shop, &photo["url"]).await;
 }
 

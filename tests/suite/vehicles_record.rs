@@ -40,6 +40,14 @@ pub(crate) fn path_of(vehicle: &Value) -> String {
     format!("{VEHICLES}/{}", vehicle["id"])
 }
 
+/// Makes a courtesy vehicle that is in use, and so can be driven; yields the path to it.
+pub(crate) async fn courtesy(shop: &Shop) -> String {
+    let path = path(shop, &json!({"type": "courtesy"})).await;
+    let status = json!({"status": "in use"});
+    shop.api.patch(&format!("{path}/status"), &status).await.ok();
+    path
+}
+
 /// A car that can be published.
 pub(crate) fn a_car() -> Value {
     json!({

@@ -20,6 +20,7 @@ mod http;
 mod lead_model;
 mod lint;
 mod process;
+mod prove;
 mod recipe;
 mod scratch;
 mod server;
@@ -37,6 +38,7 @@ use workspace::Workspace;
 
 const TASKS: &[Task] = &[
     test::TASK,
+    prove::TASK,
     ci::TASK,
     architecture::TASK,
     codegen::TASK,

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::process;
 use crate::services::Services;
 use crate::task::Task;
-use crate::workspace::Workspace;
+use crate::workspace::{Programs, Workspace};
 
 pub(crate) const TASK: Task = Task {
     name: "test",
@@ -26,36 +26,12 @@ const BROWSER_VARIABLE: &str = "FORECOURT_TEST_BROWSER";
 const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
-    let (services, programs) = thread::scope(|scope| {
-        let services = scope.spawn(Services::start);
-        let programs = Scope::of(arguments)
-            .has_end_to_end()
-            .then(|| workspace.build())
-            .transpose();
-        (
-            services
-                .join()
-                .unwrap_or_else(|_| Err(Error::new("starting the servers panicked"))),
-            programs,
-        )
-    });
-    let (services, programs) = (services?, programs?);
-    let browser = browser();
-    if browser.is_none() {
+    let surroundings = Surroundings::prepare(workspace, Scope::of(arguments).has_end_to_end())?;
+    if surroundings.browser.is_none() {
         eprintln!("skipped: {NO_BROWSER}");
     }
-    let announce = |command: &mut Command| {
-        services.announce(command);
-        if let Some(programs) = &programs {
-            command.env(BINARY_VARIABLE, &programs.server);
-        }
-        if let Some(browser) = &browser {
-            command.env(BROWSER_VARIABLE, browser);
-        }
-    };
-
     let mut runner = runner(workspace, arguments);
-    announce(&mut runner);
+    surroundings.announce(&mut runner);
     process::run(&mut runner)?;
 
     if !arguments.is_empty() {
@@ -65,8 +41,47 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     // nextest cannot run doc tests.
     let mut doc_tests = workspace.cargo();
     doc_tests.args(["test", "--workspace", "--doc"]);
-    announce(&mut doc_tests);
+    surroundings.announce(&mut doc_tests);
     process::run(&mut doc_tests)
+}
+
+/// What tests find beside them: servers, which end with this value, the built program, and a browser.
+pub(crate) struct Surroundings {
+    services: Services,
+    programs: Option<Programs>,
+    browser: Option<PathBuf>,
+}
+
+impl Surroundings {
+    /// Starts the servers, and meanwhile builds the program if it is needed.
+    pub(crate) fn prepare(workspace: &Workspace, with_program: bool) -> Result<Self> {
+        let (services, programs) = thread::scope(|scope| {
+            let services = scope.spawn(Services::start);
+            let programs = with_program.then(|| workspace.build()).transpose();
+            (
+                services
+                    .join()
+                    .unwrap_or_else(|_| Err(Error::new("starting the servers panicked"))),
+                programs,
+            )
+        });
+        Ok(Self {
+            services: services?,
+            programs: programs?,
+            browser: browser(),
+        })
+    }
+
+    /// Sets the variables that show a program that runs tests what there is.
+    pub(crate) fn announce(&self, command: &mut Command) {
+        self.services.announce(command);
+        if let Some(programs) = &self.programs {
+            command.env(BINARY_VARIABLE, &programs.server);
+        }
+        if let Some(browser) = &self.browser {
+            command.env(BROWSER_VARIABLE, browser);
+        }
+    }
 }
 
 /// What is left out where there is no browser.
@@ -80,10 +95,15 @@ pub(crate) fn browser() -> Option<PathBuf> {
     }
 }
 
+/// Whether nextest is installed.
+pub(crate) fn has_nextest(workspace: &Workspace) -> bool {
+    process::output(workspace.cargo().args(["nextest", "--version"])).is_ok()
+}
+
 /// nextest where it is installed, for its process per test, its time limits and its summary; else Cargo's own.
 fn runner(workspace: &Workspace, arguments: &[String]) -> Command {
     let mut command = workspace.cargo();
-    if process::output(workspace.cargo().args(["nextest", "--version"])).is_ok() {
+    if has_nextest(workspace) {
         command.args(["nextest", "run"]);
     } else if arguments.is_empty() {
         // The doc tests have a run of their own.

@@ -1,13 +1,13 @@
 //! Which adapter stands behind which port.
 
-use std::{io, net::SocketAddr, sync::Arc, thread, time::Duration};
+use std::{fs::DirBuilder, io, net::SocketAddr, os::unix::fs::DirBuilderExt as _, sync::Arc, thread, time::Duration};
 
 use async_trait::async_trait;
 use forecourt_accounts::{LocalRateCounters, RateCounters};
 use forecourt_contacts::Argon2idHasher;
 use forecourt_dealership::Database;
 use forecourt_file_store::ObjectFileStore;
-use forecourt_files::{FileStore, FileStoreError, PictureMaker};
+use forecourt_files::{AddressKey, FileStore, FileStoreError, PictureMaker};
 use forecourt_kernel::{BoxError, Mailer, StoreError};
 use forecourt_lead_ai::{Budgeted, DailyBudget, OpenAi, OpenAiConfig, Rules, UnusableEndpoint};
 use forecourt_leads::Analyst;
@@ -16,7 +16,7 @@ use forecourt_mail::{InvalidSender, InvalidSmtpUrl, MessageBuilder, SmtpMailer, 
 use forecourt_pictures::Pictures;
 use forecourt_redis::{InvalidRedisUrl, RedisRateCounters};
 use forecourt_rest::{EventNotifier, Metrics, MetricsUnavailable, OperationSummary, Running};
-use forecourt_storage::{Config, MigrateError, OpenError, Storage};
+use forecourt_storage::{Config, DatabaseFacts, MigrateError, OpenError, Storage};
 use forecourt_webhook_client::{ApiAnswer, ApiClient, HttpWebhookClient, UnusableApi, UnusableTls};
 use forecourt_webhooks::{DeliveryError, Projections, Watcher, WebhookClient};
 use url::Url;
@@ -111,6 +111,17 @@ async fn open(config: &Config) -> Result<Storage, WiringError> {
 /// [`WiringError::Migrate`].
 pub(crate) async fn migrate(storage: &Storage) -> Result<Vec<String>, WiringError> {
     storage.migrate().await.map_err(WiringError::Migrate)
+}
+
+/// Gives the database an installation if it has none, and learns its epoch.
+///
+/// # Errors
+/// [`WiringError::Reach`].
+pub(crate) async fn identify(storage: &Storage) -> Result<DatabaseFacts, WiringError> {
+    storage
+        .identify(&SystemClock, &SystemRandom)
+        .await
+        .map_err(WiringError::Reach)
 }
 
 /// Refuses a database that was used with another secret key: what that one encrypted, answers to retries and secrets of
@@ -354,12 +365,17 @@ pub(crate) fn listen(
     notifier: EventNotifier,
     metrics: Option<Metrics>,
 ) -> Result<Running, WiringError> {
+    // Uploads lie there until they are stored; without it, with the system's temporary files.
+    if let Err(error) = DirBuilder::new().recursive(true).mode(0o700).create(&settings.data_dir) {
+        tracing::info!(%error, folder = %settings.data_dir.display(), "there is no data folder");
+    }
     let of_worker = settings.clone();
     let config = forecourt_rest::Config {
         bind: settings.bind,
         admin_bind: settings.admin_bind.0,
         public_url: settings.base_url(settings.bind),
         spool: settings.data_dir.clone(),
+        address_key: AddressKey::derive(key.reveal()),
         workers: thread::available_parallelism().map_or(1, usize::from),
         limits: settings.rate_limits(),
         auth_failures_per_minute: settings.auth_failures_per_minute.0,

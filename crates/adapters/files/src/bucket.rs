@@ -6,9 +6,12 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use forecourt_files::{ByteRange, ContentStream, FileName, FileStore, FileStoreError, ListedFile, OpenFile};
 use forecourt_kernel::{BoxError, BusinessId, Timestamp};
-use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use futures_util::{
+    StreamExt as _, TryStreamExt as _,
+    stream::{self, Fuse},
+};
 use object_store::{
-    BackoffConfig, Error, GetOptions, GetRange, MultipartUpload, ObjectMeta, ObjectStore, ObjectStoreExt as _,
+    BackoffConfig, Error, GetOptions, GetRange, MultipartUpload, ObjectMeta, ObjectStore, ObjectStoreExt as _, PutMode,
     PutPayload, RetryConfig,
     aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey},
     path::Path,
@@ -86,6 +89,10 @@ impl BucketStore {
         })
     }
 
+    fn aside(&self) -> Path {
+        self.prefix.clone().join(key::QUARANTINE)
+    }
+
     /// Sends content that is too long for one request.
     async fn put_parts(&self, path: &Path, first: PutPayload, mut parts: Parts) -> Result<(), BoxError> {
         let mut upload = Unfinished(Some(self.bucket.put_multipart(path).await?));
@@ -116,7 +123,7 @@ impl FileStore for BucketStore {
     ) -> Result<(), FileStoreError> {
         let path = self.path(business, name);
         let mut parts = Parts {
-            content,
+            content: content.fuse(),
             rest: Bytes::new(),
             missing: size,
         };
@@ -187,6 +194,59 @@ impl FileStore for BucketStore {
         Ok(found.common_prefixes.iter().filter_map(last).collect())
     }
 
+    async fn claim(&self, installation: &str) -> Result<String, FileStoreError> {
+        let path = self.prefix.clone().join(key::INSTALLATION);
+        loop {
+            match self.bucket.get(&path).await {
+                Ok(found) => {
+                    let noted = found.bytes().await.map_err(failed)?;
+                    return Ok(String::from_utf8_lossy(&noted).trim().to_owned());
+                }
+                Err(Error::NotFound { .. }) => {}
+                Err(error) => return Err(failed(error)),
+            }
+            let payload = || PutPayload::from(installation.as_bytes().to_vec());
+            let put = self.bucket.put_opts(&path, payload(), PutMode::Create.into()).await;
+            match put {
+                // Read it: another server may have been first.
+                Ok(_) | Err(Error::AlreadyExists { .. }) => {}
+                // A server that knows no conditions.
+                Err(Error::NotImplemented { .. }) => {
+                    self.bucket.put(&path, payload()).await.map(drop).map_err(failed)?;
+                }
+                Err(error) => return Err(failed(error)),
+            }
+        }
+    }
+
+    /// When a file was put aside, the bucket notes by itself: what is copied there is new.
+    async fn quarantine(&self, business: BusinessId, name: &FileName, _: Timestamp) -> Result<(), FileStoreError> {
+        let aside = self.aside().join(business.to_string());
+        let aside = aside.join(key::shard(name)).join(name.as_str());
+        let path = self.path(business, name);
+        match self.bucket.copy(&path, &aside).await {
+            Ok(()) => self.delete(business, name).await,
+            Err(Error::NotFound { .. }) => Ok(()),
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    async fn empty_quarantine(&self, before: Timestamp) -> Result<usize, FileStoreError> {
+        let aside = self.aside();
+        let mut found = self.bucket.list(Some(&aside));
+        let mut deleted = 0;
+        while let Some(object) = found.try_next().await.map_err(failed)? {
+            if object.last_modified.timestamp() < before.epoch_seconds() && is_aside(&object.location, &aside) {
+                match self.bucket.delete(&object.location).await {
+                    Ok(()) => deleted += 1,
+                    Err(Error::NotFound { .. }) => {}
+                    Err(error) => return Err(failed(error)),
+                }
+            }
+        }
+        Ok(deleted)
+    }
+
     /// Lists what is never there: that proves the address, the bucket and the credentials, and costs as little as possible.
     async fn ping(&self) -> Result<(), FileStoreError> {
         let nothing = self.prefix.clone().join(PING);
@@ -195,9 +255,22 @@ impl FileStore for BucketStore {
     }
 }
 
+/// Whether an object is a file that is kept aside.
+fn is_aside(object: &Path, aside: &Path) -> bool {
+    let Some(mut parts) = object.prefix_match(aside) else {
+        return false;
+    };
+    let (Some(business), Some(shard), Some(name), None) = (parts.next(), parts.next(), parts.next(), parts.next())
+    else {
+        return false;
+    };
+    key::business(business.as_ref()).is_some() && key::file(shard.as_ref(), name.as_ref()).is_some()
+}
+
 /// Content in parts as S3 takes them.
 struct Parts {
-    content: ContentStream,
+    /// It is asked for more behind its end.
+    content: Fuse<ContentStream>,
     /// What came with the part before.
     rest: Bytes,
     /// How many bytes have yet to come.

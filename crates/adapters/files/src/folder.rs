@@ -115,6 +115,72 @@ impl FolderStore {
         Ok(listed)
     }
 
+    /// The installation that is noted, `installation` if none was.
+    fn claimed(&self, installation: &str) -> io::Result<String> {
+        let path = self.root.join(key::INSTALLATION);
+        let staged = self.root.join(STAGING).join(unique("installation"));
+        let mut options = OpenOptions::new();
+        let mut file = options.write(true).create_new(true).mode(0o600).open(&staged)?;
+        let written = io::Write::write_all(&mut file, installation.as_bytes()).and_then(|()| file.sync_all());
+        // It is there whole or not at all, and another server may have been first.
+        let linked = written.and_then(|()| std::fs::hard_link(&staged, &path));
+        std::fs::remove_file(&staged)?;
+        match linked {
+            Ok(()) => File::open(&self.root)?.sync_all()?,
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+        Ok(std::fs::read_to_string(path)?.trim().to_owned())
+    }
+
+    /// Moves a file to those that are kept aside. When that was, it says itself.
+    fn set_aside(&self, business: BusinessId, name: &FileName, now: Timestamp) -> io::Result<()> {
+        let path = self.path(business, name);
+        let shard = self.aside().join(business.to_string()).join(key::shard(name));
+        let seconds = u64::try_from(now.epoch_seconds()).unwrap_or_default();
+        // Before it is moved: a server that dies in between leaves a young file, and not one that was long kept aside.
+        match File::open(&path)
+            .and_then(|file| file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)))
+        {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            dated => dated?,
+        }
+        make_folder(&shard)?;
+        std::fs::rename(path, shard.join(name.as_str()))
+    }
+
+    fn aside(&self) -> PathBuf {
+        self.root.join(key::QUARANTINE)
+    }
+
+    fn delete_aside(&self, before: Timestamp) -> io::Result<usize> {
+        let mut deleted = 0;
+        for business in entries(&self.aside())?.iter().filter_map(|name| key::business(name)) {
+            let own = self.aside().join(business.to_string());
+            for shard in entries(&own)?.iter().filter(|shard| key::is_shard(shard)) {
+                let folder = own.join(shard);
+                let names = entries(&folder)?;
+                for name in names.iter().filter_map(|name| key::file(shard, name)) {
+                    let path = folder.join(name.as_str());
+                    let gone = std::fs::metadata(&path).and_then(|metadata| {
+                        let is_due = timestamp(metadata.modified()?) < before;
+                        if is_due {
+                            std::fs::remove_file(&path)?;
+                        }
+                        Ok(is_due)
+                    });
+                    match gone {
+                        Ok(gone) => deleted += usize::from(gone),
+                        // Another server was first, or people brought it back.
+                        Err(error) if error.kind() == ErrorKind::NotFound => {}
+                        Err(error) => return Err(error),
+                    }
+                }
+            }
+        }
+        Ok(deleted)
+    }
+
     /// Does in a thread of its own what waits for the disk.
     async fn blocking<T: Send + 'static>(
         &self,
@@ -196,6 +262,20 @@ impl FileStore for FolderStore {
         .await
     }
 
+    async fn claim(&self, installation: &str) -> Result<String, FileStoreError> {
+        let installation = installation.to_owned();
+        self.blocking(move |store| store.claimed(&installation)).await
+    }
+
+    async fn quarantine(&self, business: BusinessId, name: &FileName, now: Timestamp) -> Result<(), FileStoreError> {
+        let name = name.clone();
+        self.blocking(move |store| store.set_aside(business, &name, now)).await
+    }
+
+    async fn empty_quarantine(&self, before: Timestamp) -> Result<usize, FileStoreError> {
+        self.blocking(move |store| store.delete_aside(before)).await
+    }
+
     async fn ping(&self) -> Result<(), FileStoreError> {
         self.blocking(|store| probe(&store.root.join(STAGING)).map(drop)).await
     }
@@ -269,9 +349,18 @@ fn read(file: tokio::fs::File, length: u64) -> ContentStream {
     .boxed()
 }
 
-/// Makes a folder and those that it is in, if they are missing.
+/// Makes a folder and those that it is in, durably, if they are missing.
 fn make_folder(path: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(path)
+    if path.is_dir() {
+        return Ok(());
+    }
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let parent = parent.unwrap_or(Path::new("."));
+    make_folder(parent)?;
+    match DirBuilder::new().mode(0o700).create(path) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
+        _ => File::open(parent)?.sync_all(),
+    }
 }
 
 /// The names in a folder, in order; none if there is no such folder. No file of ours has a name that is not UTF-8.

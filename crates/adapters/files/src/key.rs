@@ -6,6 +6,11 @@ use forecourt_kernel::BusinessId;
 /// How many characters of a name say which part of a business's files it is in.
 const SHARD_CHARACTERS: usize = 2;
 
+/// What says whose installation's files these are.
+pub(crate) const INSTALLATION: &str = ".installation";
+/// Where files lie that are kept aside, by business and part as elsewhere.
+pub(crate) const QUARANTINE: &str = ".quarantine";
+
 /// The part of its business's files that a file is in.
 pub(crate) fn shard(name: &FileName) -> &str {
     name.as_str().get(..SHARD_CHARACTERS).unwrap_or_default()

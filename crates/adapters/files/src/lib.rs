@@ -2,7 +2,8 @@
 //!
 //! [`ObjectFileStore`] is the domain's [`FileStore`](forecourt_files::FileStore); a [`FileLocation`] says which of the two it
 //! is. Both keep a file as `BUSINESS/SH/NAME`, where `SH` are the first two characters of the name: a folder stays small
-//! enough to be listed at once, and the order of keys is the order of names. What else is there is left alone.
+//! enough to be listed at once, and the order of keys is the order of names. `.installation` says whose files these are, and
+//! `.quarantine/BUSINESS/SH/NAME` is what nobody needs any more. What else is there is left alone.
 
 mod bucket;
 mod client;

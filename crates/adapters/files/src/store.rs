@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use forecourt_files::{ByteRange, ContentStream, FileName, FileStore, FileStoreError, ListedFile, OpenFile};
-use forecourt_kernel::BusinessId;
+use forecourt_kernel::{BusinessId, Timestamp};
 
 use crate::{FileLocation, bucket::BucketStore, folder::FolderStore};
 
@@ -93,6 +93,18 @@ impl FileStore for ObjectFileStore {
 
     async fn businesses(&self) -> Result<Vec<BusinessId>, FileStoreError> {
         self.place().businesses().await
+    }
+
+    async fn claim(&self, installation: &str) -> Result<String, FileStoreError> {
+        self.place().claim(installation).await
+    }
+
+    async fn quarantine(&self, business: BusinessId, name: &FileName, now: Timestamp) -> Result<(), FileStoreError> {
+        self.place().quarantine(business, name, now).await
+    }
+
+    async fn empty_quarantine(&self, before: Timestamp) -> Result<usize, FileStoreError> {
+        self.place().empty_quarantine(before).await
     }
 
     async fn ping(&self) -> Result<(), FileStoreError> {

@@ -6,8 +6,11 @@ mod support;
 
 use bytes::Bytes;
 use forecourt_file_store::ObjectFileStore;
-use forecourt_files::{ByteRange, ContentStream, FileName, FileStore, testing::file_store_contract};
-use forecourt_kernel::{BoxError, BusinessId};
+use forecourt_files::{
+    ByteRange, ContentStream, FileName, FileStore,
+    testing::{file_store_contract, file_store_keeps_aside},
+};
+use forecourt_kernel::{BoxError, BusinessId, Timestamp};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use support::S3;
 
@@ -52,6 +55,16 @@ async fn read(store: &ObjectFileStore, name: &FileName, range: Option<ByteRange>
 async fn it_keeps_the_contract() {
     let s3 = S3::start().await;
     file_store_contract(&store(&s3.endpoint, "s3://photos"), OURS, THEIRS).await;
+}
+
+#[tokio::test]
+async fn it_keeps_files_aside() {
+    // The moment that the server says it stored everything at.
+    let now = Timestamp::from_epoch_seconds(1_792_567_680);
+    for location in ["s3://photos", "s3://photos/some/folder"] {
+        let s3 = S3::start().await;
+        file_store_keeps_aside(&store(&s3.endpoint, location), OURS, THEIRS, now).await;
+    }
 }
 
 #[tokio::test]

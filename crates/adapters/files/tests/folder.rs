@@ -10,8 +10,11 @@ use std::{
 
 use bytes::Bytes;
 use forecourt_file_store::{FileLocation, ObjectFileStore};
-use forecourt_files::{ByteRange, ContentStream, FileName, FileStore, testing::file_store_contract};
-use forecourt_kernel::{BoxError, BusinessId};
+use forecourt_files::{
+    ByteRange, ContentStream, FileName, FileStore,
+    testing::{file_store_contract, file_store_keeps_aside},
+};
+use forecourt_kernel::{BoxError, BusinessId, Timestamp};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
 const OURS: BusinessId = BusinessId::new(7);
@@ -39,6 +42,29 @@ async fn it_keeps_the_contract() {
     let folder = tempfile::tempdir().unwrap();
     file_store_contract(&store(folder.path()), OURS, THEIRS).await;
     assert_eq!(staged(folder.path()), 0, "nothing unfinished stays");
+}
+
+#[tokio::test]
+async fn it_keeps_files_aside() {
+    let folder = tempfile::tempdir().unwrap();
+    let now = Timestamp::from_epoch_seconds(1_790_000_000);
+    file_store_keeps_aside(&store(folder.path()), OURS, THEIRS, now).await;
+    assert_eq!(staged(folder.path()), 0);
+    assert_eq!(
+        fs::read_to_string(folder.path().join(".installation")).unwrap(),
+        "first"
+    );
+    let aside = folder.path().join(".quarantine/7");
+    fs::create_dir_all(aside.join("0f")).unwrap();
+    fs::write(aside.join("0f/notes.txt"), "strange").unwrap();
+    let later = Timestamp::from_epoch_seconds(9_000_000_000);
+    assert_eq!(
+        store(folder.path()).empty_quarantine(later).await.unwrap(),
+        0,
+        "what is not ours stays"
+    );
+    // As one server writes and another reads it.
+    assert_eq!(store(folder.path()).claim("third").await.unwrap(), "first");
 }
 
 #[tokio::test]

@@ -213,9 +213,9 @@ fn long_texts_take_no_more_than_their_length() {
     for text in texts {
         let begun = Instant::now();
         assert!(is_fit(&read(&text)));
-        // A tenth of this is usual, without optimisation and on a busy machine.
+        // A hundredth of this is usual, without optimisation and on a busy machine.
         assert!(
-            begun.elapsed() < Duration::from_secs(5),
+            begun.elapsed() < Duration::from_secs(60),
             "{text:.20} {:?}",
             begun.elapsed()
         );

@@ -63,7 +63,7 @@ fn stamp(at: Timestamp) -> String {
 
 /// Makes a file of that name appear in `folder`, whole and durable.
 fn write(folder: &Path, name: &str, content: &[u8]) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    make_folder(folder)?;
     // Its name keeps programs that watch the folder from taking it for a mail.
     let unfinished = folder.join(format!(".{name}.unfinished"));
     let mut file = OpenOptions::new()
@@ -80,8 +80,32 @@ fn write(folder: &Path, name: &str, content: &[u8]) -> io::Result<()> {
         let _ = std::fs::remove_file(&unfinished);
     }
     written?;
-    // The name is durable only with its folder.
-    File::open(folder)?.sync_all()
+    // The name is durable only with its folder, which another mail may have made a moment ago.
+    File::open(folder)?.sync_all()?;
+    folder.parent().map_or(Ok(()), sync_folder)
+}
+
+/// Makes a folder and those that it is in, durably, if they are missing.
+fn make_folder(path: &Path) -> io::Result<()> {
+    if path.as_os_str().is_empty() || path.is_dir() {
+        return Ok(());
+    }
+    let parent = path.parent().unwrap_or(Path::new(""));
+    make_folder(parent)?;
+    match DirBuilder::new().mode(0o700).create(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => sync_folder(parent),
+    }
+}
+
+/// Makes the names in a folder durable; the empty path is the current one.
+fn sync_folder(path: &Path) -> io::Result<()> {
+    let path = if path.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        path
+    };
+    File::open(path)?.sync_all()
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ use crate::{
     help::{self, HelpPages},
     openapi,
     page::{json, refused},
+    pipeline::{Pipeline, RequestInfo},
     worker::Worker,
 };
 
@@ -74,7 +75,7 @@ enum Content {
     Health,
     /// Whether the process can do its work.
     Readiness,
-    /// Photos and videos.
+    /// Photos and videos, some of them for those alone who may see them.
     Files,
 }
 
@@ -118,16 +119,25 @@ impl Page {
     }
 
     /// Answers a request for this page.
-    pub(crate) async fn answer(&self, request: &HttpRequest, worker: &Worker) -> HttpResponse {
+    ///
+    /// # Errors
+    /// What is against it, of a file.
+    pub(crate) async fn answer(
+        &self,
+        request: &HttpRequest,
+        pipeline: &Pipeline,
+        worker: &Worker,
+        info: &mut RequestInfo,
+    ) -> Result<HttpResponse, ApiError> {
         let help = &worker.shared.help;
         if request.method() != Method::GET && request.method() != Method::HEAD {
             let message = "this path has no such method; see the header Allow";
             let mut response = refused(ApiError::new(Code::METHOD_NOT_ALLOWED, message), help);
             let headers = response.headers_mut();
             headers.insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
-            return response;
+            return Ok(response);
         }
-        match &self.content {
+        Ok(match &self.content {
             Content::OpenApi(document) => match document.text() {
                 Ok((text, tag)) => revalidated(request, tag, || json(text)),
                 Err(_) => refused(ApiError::new(Code::INTERNAL, "an unexpected error occurred"), help),
@@ -138,9 +148,9 @@ impl Page {
             // Relative, so that it also works behind a proxy that serves the API below a path.
             Content::Root => redirect(StatusCode::FOUND, "./docs"),
             Content::Health => json(Bytes::from_static(br#"{"status":"ok"}"#)),
-            Content::Files => files::serve(request, worker).await,
+            Content::Files => files::serve(request, pipeline, worker, info).await?,
             Content::Readiness => health::readiness(worker).await,
-        }
+        })
     }
 }
 

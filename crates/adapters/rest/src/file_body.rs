@@ -5,7 +5,7 @@
 
 use bytes::Bytes;
 use forecourt_files::{
-    ContentStream, FileKind, FileName, FileStoreError, MadePicture, PictureError, Renditions, StoredFile,
+    ContentStream, FileKind, FileName, FileStoreError, MadePicture, PictureError, Renditions, StoredFile, VideoError,
 };
 use forecourt_kernel::{BoxError, BusinessId, Field, Line, StoreError};
 use forecourt_vehicles::Upload;
@@ -18,7 +18,14 @@ use utoipa::openapi::{
     schema::{ObjectBuilder, SchemaType, Type},
 };
 
-use crate::{body::Form, call::Call, code::Code, error::ApiError, reply::Reply, upload::UploadedFile};
+use crate::{
+    body::Form,
+    call::Call,
+    code::Code,
+    error::ApiError,
+    extraction::{UploadedFile, in_hexadecimal},
+    reply::Reply,
+};
 
 /// All files of an upload.
 pub(crate) fn files_of(upload: &Upload) -> Vec<StoredFile> {
@@ -34,11 +41,21 @@ impl Call {
         kind: FileKind,
         public: bool,
     ) -> Result<StoredFile, ApiError> {
+        self.store_as(file, kind, public, file.sha256.clone()).await
+    }
+
+    async fn store_as(
+        &self,
+        file: &UploadedFile,
+        kind: FileKind,
+        public: bool,
+        sha256: String,
+    ) -> Result<StoredFile, ApiError> {
         let stored = StoredFile {
             name: FileName::random(self.random(), kind),
             kind,
             size: file.size,
-            sha256: file.sha256.clone(),
+            sha256,
             stored: self.clock().now(),
             public,
         };
@@ -46,17 +63,24 @@ impl Call {
         Ok(stored)
     }
 
-    /// Stores a picture or a video for the public: a video as it was sent, a picture fit to be shown, with its smaller copies. A
-    /// picture that cannot be read is refused with `code`.
-    pub(crate) async fn store_public_file(
+    /// Stores a picture or a video fit to be shown: without what it says of places and people, and of a picture smaller copies. One
+    /// that cannot be read is refused with `code`.
+    pub(crate) async fn store_shown_file(
         &self,
         file: &UploadedFile,
         kind: FileKind,
+        public: bool,
         code: Code,
     ) -> Result<Upload, ApiError> {
         if !kind.is_picture() {
+            let pool = &self.worker.shared.parsing;
+            let cleaned = file.forget_places(pool, self.caller.business_id()).await?;
+            let sha256 = cleaned.map_err(|error| match error {
+                VideoError::TooManyParts => ApiError::new(code, "the video is damaged, or has too many parts"),
+                VideoError::Failed(cause) => StoreError::Unavailable(cause.into()).into(),
+            })?;
             return Ok(Upload {
-                file: self.store_file(file, kind, true).await?,
+                file: self.store_as(file, kind, public, sha256).await?,
                 thumbnails: Vec::new(),
                 dimensions: None,
             });
@@ -66,26 +90,27 @@ impl Call {
         let name = FileName::random(self.random(), picture.kind);
         let dimensions = Some((picture.width, picture.height));
         let mut upload = Upload {
-            file: self.store_picture(name.clone(), picture).await?,
+            file: self.store_picture(name.clone(), picture, public).await?,
             thumbnails: Vec::with_capacity(thumbnails.len()),
             dimensions,
         };
         for (width, copy) in thumbnails {
             let name = name.thumbnail(width, copy.kind);
-            upload.thumbnails.push((width, self.store_picture(name, copy).await?));
+            upload
+                .thumbnails
+                .push((width, self.store_picture(name, copy, public).await?));
         }
         Ok(upload)
     }
 
-    async fn store_picture(&self, name: FileName, made: MadePicture) -> Result<StoredFile, ApiError> {
-        let digest = Sha256::digest(&made.content);
+    async fn store_picture(&self, name: FileName, made: MadePicture, public: bool) -> Result<StoredFile, ApiError> {
         let stored = StoredFile {
             name,
             kind: made.kind,
             size: made.content.len() as u64,
-            sha256: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
+            sha256: in_hexadecimal(&Sha256::digest(&made.content)),
             stored: self.clock().now(),
-            public: true,
+            public,
         };
         let content: [Result<Bytes, BoxError>; 1] = [Ok(made.content)];
         self.put(&stored, stream::iter(content).boxed()).await?;

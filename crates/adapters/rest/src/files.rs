@@ -1,4 +1,5 @@
-//! Stored files: `GET /files/{business}/{name}`, which needs no credential, since nobody can guess a name.
+//! Stored files: `GET /files/{business}/{name}`. A public one needs no credential, since nobody can guess its name; any other is for
+//! those whose key may read test drives, and for who has an address that was signed within the last quarter of an hour.
 
 use actix_web::{
     HttpRequest, HttpResponse,
@@ -10,38 +11,76 @@ use actix_web::{
 };
 use bytes::Bytes;
 use forecourt_files::{ByteRange, FileName, FileStoreError, StoredFile};
-use forecourt_kernel::{BoxError, BusinessId, StoreError};
+use forecourt_kernel::{BoxError, BusinessId, Scope, StoreError};
 use futures_util::{StreamExt as _, stream::empty};
 
-use crate::{code::Code, conditional::EntityTags, error::ApiError, page::refused, worker::Worker};
+use crate::{
+    code::Code,
+    conditional::EntityTags,
+    error::ApiError,
+    pipeline::{Admitted, Pipeline, RequestInfo, admit},
+    worker::Worker,
+};
 
 /// Where files are.
 pub(crate) const FOLDER: &str = "/files";
 
 /// A name stands for the same content for ever.
 const FOR_EVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
+/// A private file is kept by nobody on its way.
+const NEVER: HeaderValue = HeaderValue::from_static("private, no-store");
 /// A file that is opened by itself runs nothing and embeds nothing.
 const POLICY: HeaderValue = HeaderValue::from_static("default-src 'none'; sandbox");
-
-/// Answers a request for a file.
-pub(crate) async fn serve(request: &HttpRequest, worker: &Worker) -> HttpResponse {
-    let answer = find(request, worker).await;
-    answer.unwrap_or_else(|error| refused(error, &worker.shared.help))
-}
 
 fn nothing() -> ApiError {
     ApiError::new(Code::ROUTE_NOT_FOUND, "there is no such file")
 }
 
-async fn find(request: &HttpRequest, worker: &Worker) -> Result<HttpResponse, ApiError> {
+/// Whether the request may have a file that is not public.
+///
+/// # Errors
+/// What is against its credential, if it has one.
+async fn may_read(
+    request: &HttpRequest,
+    pipeline: &Pipeline,
+    worker: &Worker,
+    info: &mut RequestInfo,
+    business: BusinessId,
+    name: &FileName,
+) -> Result<bool, ApiError> {
+    let now = worker.shared.clock.now();
+    let key = &worker.shared.address_key;
+    if key.admits(business, name, request.query_string(), now) {
+        return Ok(true);
+    }
+    if !request.headers().contains_key(header::AUTHORIZATION) {
+        return Ok(false);
+    }
+    let Admitted { caller, .. } = admit(pipeline, worker, request, Scope::VehicleDrivesRead, info).await?;
+    Ok(caller.business_id() == business)
+}
+
+/// Answers a request for a file.
+///
+/// # Errors
+/// 404 if there is none that the request may have, and what is against a credential that it has.
+pub(crate) async fn serve(
+    request: &HttpRequest,
+    pipeline: &Pipeline,
+    worker: &Worker,
+    info: &mut RequestInfo,
+) -> Result<HttpResponse, ApiError> {
     let path = request.path().strip_prefix(FOLDER).unwrap_or_default();
     let (business, name) = path.trim_start_matches('/').split_once('/').ok_or_else(nothing)?;
     let business = business.parse().map(BusinessId::new).map_err(|_| nothing())?;
     let name: FileName = name.parse().map_err(|_| nothing())?;
     let mut session = worker.database.read_for(Some(business)).await?;
-    let file = session.file(business, &name).await?.filter(|file| file.public);
+    let file = session.file(business, &name).await?;
     drop(session);
     let file = file.ok_or_else(nothing)?;
+    if !file.public && !may_read(request, pipeline, worker, info, business, &name).await? {
+        return Err(nothing());
+    }
     let tag = format!("\"{}\"", file.sha256);
     if EntityTags::if_none_match(request.headers()).contain(&tag) {
         return Ok(described(HttpResponse::NotModified().finish(), &file, &tag));
@@ -131,7 +170,13 @@ fn described(mut response: HttpResponse, file: &StoredFile, tag: &str) -> HttpRe
         headers.insert(header::CONTENT_DISPOSITION, disposition);
     }
     headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
-    headers.insert(header::CACHE_CONTROL, FOR_EVER);
+    headers.insert(header::CACHE_CONTROL, if file.public { FOR_EVER } else { NEVER });
+    if !file.public {
+        headers.insert(
+            header::HeaderName::from_static("x-robots-tag"),
+            HeaderValue::from_static("noindex"),
+        );
+    }
     headers.insert(header::CONTENT_SECURITY_POLICY, POLICY);
     headers.insert(
         header::HeaderName::from_static("cross-origin-resource-policy"),

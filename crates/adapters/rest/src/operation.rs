@@ -22,6 +22,17 @@ pub(crate) const SECURITY_SCHEME: &str = "bearer";
 /// A handler's future lives on the worker that made it.
 pub(crate) type Handler = fn(Call) -> LocalBoxFuture<'static, Result<Answer, ApiError>>;
 
+/// The member of an answer to a creation that ends the path of what was made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Created {
+    /// Its id.
+    Id,
+    /// Its code.
+    Code,
+    /// None: it cannot be read by itself.
+    Unreadable,
+}
+
 /// A handler with what its declaration says.
 pub(crate) struct Operation {
     pub(crate) method: Method,
@@ -35,8 +46,8 @@ pub(crate) struct Operation {
     pub(crate) caches_answers: bool,
     /// How long the handler may hold its answer back, beside the time that its work takes.
     pub(crate) max_wait: Duration,
-    /// The last part of the path of what it makes, if that is not the id of it.
-    pub(crate) created_segment: Option<&'static str>,
+    /// What ends the path of what it makes.
+    pub(crate) created: Created,
     /// How its body carries a file, if it does.
     pub(crate) upload: Option<Upload>,
     /// Whether its body is XML, and not JSON.
@@ -122,7 +133,7 @@ impl Operation {
             scope,
             handler,
             max_wait: Duration::ZERO,
-            created_segment: None,
+            created: Created::Id,
             upload: None,
             takes_xml: false,
             describe: description::<D>,

@@ -17,9 +17,11 @@ use actix_web::{
     web,
 };
 use bytes::{Bytes, BytesMut};
-use forecourt_accounts::{Fingerprint, IdempotencyKey, KeyedRequest, RateCounters, RateLimitStatus, RateLimits};
+use forecourt_accounts::{
+    Caller, Fingerprint, IdempotencyKey, KeyedRequest, RateCounters, RateLimitStatus, RateLimits, Token,
+};
 use forecourt_kernel::bounds::{MAX_HEADER_BYTES, MAX_LINE_CHARS, MAX_TARGET_BYTES};
-use forecourt_kernel::{Precondition, StoreError, ValidationErrors};
+use forecourt_kernel::{Precondition, Scope, StoreError, ValidationErrors};
 use futures_util::{
     FutureExt, Stream, StreamExt,
     future::ready,
@@ -42,6 +44,7 @@ use crate::{
     error::{ApiError, chain},
     media_type::{is_json, is_xml},
     metrics::{self, AUTHENTICATION_CODES, Meter},
+    parsing::RawBody,
     reply::{Answer, Reply},
     request_id,
     router::{Found, Router},
@@ -77,7 +80,7 @@ pub(crate) struct Pipeline {
 
 /// What becomes known of a request while it is served, for the headers of its answer and its log line.
 #[derive(Default)]
-struct RequestInfo {
+pub(crate) struct RequestInfo {
     route: Option<String>,
     /// The ids in the path.
     record: Option<String>,
@@ -146,7 +149,14 @@ async fn answer<'p>(
         && let Some(page) = pages.iter().find(|page| page.serves(request.path()))
     {
         info.route = Some(page.path.to_owned());
-        return (page.answer(request, worker).await, unrouted);
+        let response = match page.answer(request, pipeline, worker, info).await {
+            Ok(response) => response,
+            Err(error) => {
+                log_failure(&error, id);
+                respond(Reply::refusal(error, help).into(), head_only, info, id)
+            }
+        };
+        return (response, unrouted);
     }
     let meter = match &found {
         Found::Route(route, _) => &route.meter,
@@ -248,6 +258,108 @@ async fn authorize(
     let operation = &route.operation;
     info.route = Some(operation.path.clone());
     info.record = record_of(&path);
+    let Admitted { token, caller, client } = admit(pipeline, worker, request, operation.scope, info).await?;
+
+    let query = request.query_string().to_owned();
+    let writes = operation.method != Method::GET;
+    let key = if writes { idempotency_key(request)? } else { None };
+    check_header(request, &strict::PREFER, "Prefer", MAX_LINE_CHARS)?;
+    let precondition = if operation.writes_record() {
+        check_header(request, &header::IF_MATCH, "If-Match", MAX_TAGS_BYTES)?;
+        conditional::precondition(request.headers())?
+    } else {
+        Precondition::default()
+    };
+    let if_none_match = if operation.is_conditional {
+        check_header(request, &header::IF_NONE_MATCH, "If-None-Match", MAX_TAGS_BYTES)?;
+        EntityTags::if_none_match(request.headers())
+    } else {
+        EntityTags::default()
+    };
+    let Shared { uploads, parsing, .. } = worker.shared.as_ref();
+    let business = caller.business_id();
+    let (body, upload) = match operation.upload {
+        Some(upload) => {
+            let received = uploads.receive(upload, business, parsing, request, payload).await?;
+            (received.members.clone(), Some(received))
+        }
+        None if writes => (read_body(request, payload, operation.takes_xml).await?.into(), None),
+        None => (RawBody::default(), None),
+    };
+    if writes && let Some(progress) = request.conn_data::<Rc<Progress>>() {
+        progress.body_was_read();
+    }
+    let retry = key.map(|key| {
+        let (method, path) = (operation.method.as_str(), request.path());
+        let fingerprint = match &upload {
+            // What is too long to be kept is known by its digest.
+            Some(received) => Fingerprint::of(method, path, &query, &received.digest),
+            None => body.fingerprint(method, path, &query),
+        };
+        KeyedRequest { fingerprint, key }
+    });
+    let unknown = if info.strict {
+        let (known, query) = (Arc::clone(route.known()), query.clone());
+        let compared = body.parse_apart(parsing, business, move |sent| Ok(known.faults(&query, sent)));
+        with_timeout(WORK_TIMEOUT, compared).await?
+    } else {
+        ValidationErrors::new()
+    };
+    let takes_no_body = writes && !unknown.is_empty() && !route.known().takes_body();
+    let call = Call {
+        unknown,
+        worker: Rc::clone(worker),
+        token,
+        caller,
+        path,
+        query,
+        body,
+        upload,
+        sender: if writes {
+            Sender::of(request, client)
+        } else {
+            Sender::default()
+        },
+        retry,
+        precondition,
+        if_none_match,
+        codings: if operation.caches_answers {
+            Codings::of(request)
+        } else {
+            Codings::default()
+        },
+    };
+    if takes_no_body {
+        // Such a request can have no other fault, and its handler may do something before it writes.
+        let refused = call.unknown.clone().into();
+        return with_timeout(WORK_TIMEOUT, call.refuse(refused)).await.map(Answer::from);
+    }
+    let answer = with_timeout(WORK_TIMEOUT + operation.max_wait, (operation.handler)(call)).await?;
+    if answer.reply.status == StatusCode::CREATED {
+        let path = |name: &str| route.location(request.path(), name);
+        info.location = answer.reply.location(operation.created, path);
+    }
+    Ok(answer)
+}
+
+/// A request whose caller may have what it is for.
+pub(crate) struct Admitted {
+    pub(crate) token: Token,
+    pub(crate) caller: Caller,
+    pub(crate) client: Option<Client>,
+}
+
+/// Admits a request whose caller may do what `scope` names: its address, its credential, its account and its rate.
+///
+/// # Errors
+/// In that order, what is against it.
+pub(crate) async fn admit(
+    pipeline: &Pipeline,
+    worker: &Worker,
+    request: &HttpRequest,
+    scope: Scope,
+    info: &mut RequestInfo,
+) -> Result<Admitted, ApiError> {
     let Pipeline {
         counters,
         limits,
@@ -283,94 +395,12 @@ async fn authorize(
     }
 
     if caller.scopes.is_empty() {
-        return Err(ApiError::scope_required(operation.scope));
+        return Err(ApiError::scope_required(scope));
     }
-    if !caller.may(operation.scope) {
-        return Err(ApiError::scope_denied(operation.scope));
+    if !caller.may(scope) {
+        return Err(ApiError::scope_denied(scope));
     }
-
-    let query = request.query_string().to_owned();
-    let writes = operation.method != Method::GET;
-    let key = if writes { idempotency_key(request)? } else { None };
-    check_header(request, &strict::PREFER, "Prefer", MAX_LINE_CHARS)?;
-    let precondition = if operation.writes_record() {
-        check_header(request, &header::IF_MATCH, "If-Match", MAX_TAGS_BYTES)?;
-        conditional::precondition(request.headers())?
-    } else {
-        Precondition::default()
-    };
-    let if_none_match = if operation.is_conditional {
-        check_header(request, &header::IF_NONE_MATCH, "If-None-Match", MAX_TAGS_BYTES)?;
-        EntityTags::if_none_match(request.headers())
-    } else {
-        EntityTags::default()
-    };
-    let (body, upload) = match operation.upload {
-        Some(upload) => {
-            let business = caller.business_id();
-            let received = worker
-                .shared
-                .uploads
-                .receive(upload, business, request, payload)
-                .await?;
-            (received.members.clone(), Some(received))
-        }
-        None if writes => (read_body(request, payload, operation.takes_xml).await?, None),
-        None => (Bytes::new(), None),
-    };
-    if writes && let Some(progress) = request.conn_data::<Rc<Progress>>() {
-        progress.body_was_read();
-    }
-    let retry = key.map(|key| {
-        // What is too long to be kept is known by its digest.
-        let sent = upload.as_ref().map_or(&*body, |received| &received.digest);
-        KeyedRequest {
-            fingerprint: Fingerprint::of(operation.method.as_str(), request.path(), &query, sent),
-            key,
-        }
-    });
-    let unknown = if info.strict {
-        route.known().faults(&query, &body)
-    } else {
-        ValidationErrors::new()
-    };
-    let takes_no_body = writes && !unknown.is_empty() && !route.known().takes_body();
-    let call = Call {
-        unknown,
-        worker: Rc::clone(worker),
-        token,
-        caller,
-        path,
-        query,
-        body,
-        upload,
-        sender: if writes {
-            Sender::of(request, client)
-        } else {
-            Sender::default()
-        },
-        retry,
-        precondition,
-        if_none_match,
-        codings: if operation.caches_answers {
-            Codings::of(request)
-        } else {
-            Codings::default()
-        },
-    };
-    if takes_no_body {
-        // Such a request can have no other fault, and its handler may do something before it writes.
-        let refused = call.unknown.clone().into();
-        return with_timeout(WORK_TIMEOUT, call.refuse(refused)).await.map(Answer::from);
-    }
-    let answer = with_timeout(WORK_TIMEOUT + operation.max_wait, (operation.handler)(call)).await?;
-    if answer.reply.status == StatusCode::CREATED {
-        info.location = match operation.created_segment {
-            Some(last) => Some(format!("{}/{last}", request.path())),
-            None => answer.reply.location(|id| route.location(request.path(), id)),
-        };
-    }
-    Ok(answer)
+    Ok(Admitted { token, caller, client })
 }
 
 /// Ends work that takes too long. A write that is ended so is rolled back, or is durable without its answer: a retry with its

@@ -3,8 +3,11 @@
 use forecourt_accounts::Shown;
 use forecourt_kernel::{ContactId, View};
 use serde::Serialize;
+use sha2::{Digest as _, Sha256};
 
-use crate::{call::Call, conditional::RecordState, error::ApiError, query::Rendering, reply::Reply};
+use crate::{
+    call::Call, conditional::RecordState, error::ApiError, extraction::in_hexadecimal, query::Rendering, reply::Reply,
+};
 
 /// What may show personal data, as writes answer with it. Once the person is erased, the answer to a retry shows it no more; so
 /// replies are made of the record itself, which knows whose data its representation shows.
@@ -72,6 +75,16 @@ impl Call {
             return Ok(Reply::not_modified(etag));
         }
         Ok(Reply::ok(data)?.tagged(etag))
+    }
+
+    /// 200 with what `reply` shows, which has no version: a digest of it is its entity tag; 304 if the caller has just that already.
+    pub(crate) fn known_by_content(&self, reply: Reply) -> Reply {
+        let digest = Sha256::digest(&reply.body);
+        let etag = format!("\"{}\"", in_hexadecimal(&digest[..16]));
+        if self.if_none_match.contain(&etag) {
+            return Reply::not_modified(etag);
+        }
+        reply.tagged(etag)
     }
 
     /// 200 with a record, as a write answers.

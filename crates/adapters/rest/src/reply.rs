@@ -8,7 +8,7 @@ use futures_util::{Stream, StreamExt, stream::LocalBoxStream};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{answer_cache::AnswerKey, error::ApiError, help::HelpPages};
+use crate::{answer_cache::AnswerKey, error::ApiError, help::HelpPages, operation::Created};
 
 /// How much room a body starts with: most single records fit.
 const USUAL_BYTES: usize = 1024;
@@ -150,8 +150,8 @@ impl Reply {
         })
     }
 
-    /// The path of the record that it shows: what `path` makes of its id, or where it is seen.
-    pub(crate) fn location(&self, path: impl FnOnce(&str) -> String) -> Option<String> {
+    /// The path of the record that it shows: what `path` makes of its id or its code.
+    pub(crate) fn location(&self, created: Created, path: impl FnOnce(&str) -> String) -> Option<String> {
         #[derive(Deserialize)]
         struct Record {
             data: Located,
@@ -159,13 +159,17 @@ impl Reply {
         #[derive(Deserialize)]
         struct Located {
             id: Option<Value>,
-            url: Option<String>,
+            code: Option<Value>,
+        }
+        if created == Created::Unreadable {
+            return None;
         }
         let Record { data } = serde_json::from_slice(&self.body).ok()?;
-        match data.id {
-            Some(Value::String(id)) => Some(path(&id)),
-            Some(Value::Number(id)) => Some(path(&id.to_string())),
-            _ => data.url,
+        let name = if created == Created::Code { data.code } else { data.id };
+        match name? {
+            Value::String(id) => Some(path(&id)),
+            Value::Number(id) => Some(path(&id.to_string())),
+            _ => None,
         }
     }
 

@@ -1,6 +1,6 @@
 //! The table that finds the operation that a request is for.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use actix_web::http::Method;
 
@@ -16,15 +16,15 @@ pub(crate) struct Route {
     /// How many segments of the path name what can be read with GET, the list of what the operation creates first of all.
     collection_depth: usize,
     pub(crate) meter: Meter,
-    known: OnceLock<KnownNames>,
+    known: OnceLock<Arc<KnownNames>>,
 }
 
 impl Route {
     /// The names that the operation knows, gathered when strict handling is first requested.
-    pub(crate) fn known(&self) -> &KnownNames {
+    pub(crate) fn known(&self) -> &Arc<KnownNames> {
         self.known.get_or_init(|| {
             let Description { declaration, schemas } = (self.operation.describe)();
-            KnownNames::of(&declaration, &schemas)
+            Arc::new(KnownNames::of(&declaration, &schemas))
         })
     }
 
@@ -141,6 +141,7 @@ mod tests {
     use forecourt_kernel::Scope;
 
     use super::*;
+    use crate::operation::Created;
 
     fn operation(method: Method, path: &str) -> Operation {
         Operation {
@@ -151,7 +152,7 @@ mod tests {
             caches_answers: false,
             handler: |_| Box::pin(async { unreachable!("routing calls no handler") }),
             max_wait: Duration::ZERO,
-            created_segment: None,
+            created: Created::Id,
             upload: None,
             takes_xml: false,
             describe: Description::default,

@@ -195,4 +195,6 @@ parameter_schemas! {
     MediumId = text(32);
     /// The id of a document of a vehicle.
     DocumentId = text(20);
+    /// The code of a test drive.
+    DriveCode = text(8);
 }

@@ -23,7 +23,7 @@ use bytes::Bytes;
 use forecourt_accounts::{RateCounters, RateLimits};
 use forecourt_contacts::PasswordHasher;
 use forecourt_dealership::Database;
-use forecourt_files::{FileStore, PictureMaker};
+use forecourt_files::{AddressKey, FileStore, PictureMaker};
 use forecourt_kernel::{Clock, Mailer, Random};
 use forecourt_webhooks::Projections;
 use ipnet::IpNet;
@@ -45,6 +45,7 @@ use crate::{
     metrics::{self, Meter, Metrics},
     notifier::EventNotifier,
     operation::Operation,
+    parsing::ParsePool,
     pipeline::{self, Pipeline, handle},
     router::Router,
     tail::Tails,
@@ -79,6 +80,8 @@ pub struct Config {
     pub public_url: String,
     /// The folder where files lie while they are received.
     pub spool: PathBuf,
+    /// What addresses of private files are signed with.
+    pub address_key: AddressKey,
     /// How many threads answer requests.
     pub workers: usize,
     /// How many requests a business may make.
@@ -180,10 +183,12 @@ pub fn start(config: Config, ports: Ports) -> io::Result<Running> {
         large_answers: LargeAnswers::default(),
         manifests: Manifests::default(),
         answers: Arc::new(AnswerCache::default()),
+        parsing: ParsePool::new(),
         uploads: Uploads::new(config.spool),
         files: ports.files,
         pictures: ports.pictures,
         public_url: config.public_url.clone(),
+        address_key: config.address_key,
     });
     let pipeline = Arc::new(Pipeline {
         router: Router::new(operations).map_err(io::Error::other)?,
@@ -297,6 +302,8 @@ where
             .keep_alive(KEEP_ALIVE)
             .client_request_timeout(HEAD_TIMEOUT)
             .client_disconnect_timeout(Duration::from_secs(5))
+            // A caller that closes its connection has hung up: what it waited for ends, and gives its turn to others.
+            .h1_allow_half_closed(false)
             .on_connect_ext(|connection: &Connection, data| {
                 data.insert(connection.progress());
             })
@@ -427,6 +434,31 @@ mod tests {
         fn drop(&mut self) {
             let _: Result<(), _> = self.0.send(());
         }
+    }
+
+    #[tokio::test]
+    async fn a_caller_that_hangs_up_ends_what_it_waits_for() {
+        let (gone, ended) = mpsc::channel();
+        let app = move || {
+            let gone = gone.clone();
+            let endless = move || {
+                let guard = Guard(gone.clone());
+                async move {
+                    let _guard = guard;
+                    std::future::pending::<HttpResponse>().await
+                }
+            };
+            App::new().default_service(web::to(endless))
+        };
+        let (address, handle, running) = serving(WRITE_TIMEOUT, app);
+        let mut caller = Caller::connect(address).await.unwrap();
+        caller.write_all(b"GET / HTTP/1.1\r\nhost: any\r\n\r\n").await.unwrap();
+        // Nothing was left unread, so the connection is closed, not reset.
+        drop(caller);
+        let dropped = tokio::task::spawn_blocking(move || ended.recv_timeout(Duration::from_secs(60)));
+        dropped.await.unwrap().expect("the work is given up");
+        handle.stop(false).await;
+        running.await.unwrap().unwrap();
     }
 
     #[cfg(target_os = "linux")]

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use forecourt_accounts::IdempotencyKey;
 use forecourt_contacts::PasswordHasher;
 use forecourt_dealership::Database;
-use forecourt_files::{FileStore, PictureMaker};
+use forecourt_files::{AddressKey, FileStore, PictureMaker};
 use forecourt_kernel::{BusinessId, Clock, ContactId, Mailer, Random, VehicleId};
 use forecourt_webhooks::Projections;
 use tokio::sync::Semaphore;
 
 use crate::{
     answer_cache::AnswerCache, credentials::CredentialCache, help::HelpPages, keyed_mutex::KeyedMutex,
-    large_answers::LargeAnswers, manifests::Manifests, notifier::EventNotifier, summary::OperationSummary, tail::Tails,
-    upload::Uploads,
+    large_answers::LargeAnswers, manifests::Manifests, notifier::EventNotifier, parsing::ParsePool,
+    summary::OperationSummary, tail::Tails, upload::Uploads,
 };
 
 /// What the handlers of all workers share.
@@ -40,11 +40,14 @@ pub(crate) struct Shared {
     pub(crate) large_answers: LargeAnswers,
     pub(crate) manifests: Manifests,
     pub(crate) answers: Arc<AnswerCache>,
+    pub(crate) parsing: ParsePool,
     pub(crate) uploads: Uploads,
     pub(crate) files: Arc<dyn FileStore>,
     pub(crate) pictures: Arc<dyn PictureMaker>,
     /// The address that callers know the server by.
     pub(crate) public_url: String,
+    /// What addresses of private files are signed with.
+    pub(crate) address_key: AddressKey,
 }
 
 /// What one worker has for itself.

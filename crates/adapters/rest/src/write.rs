@@ -61,12 +61,22 @@ impl Call {
         work: impl AsyncFn(&mut dyn Session) -> Result<T, ApiError>,
     ) -> Result<Prepared<T>, ApiError> {
         let prepared = self.apart(async |session: &mut dyn Session| {
-            if let Some(request) = &self.retry
-                && let Some(answered) = self.answered(session, request).await?
-            {
+            let Some(request) = &self.retry else {
+                return work(session).await.map(Prepared::Done);
+            };
+            if let Some(answered) = self.answered(session, request).await? {
                 return Ok(Prepared::Answered(answered));
             }
-            work(session).await.map(Prepared::Done)
+            session.savepoint().await?;
+            let done = work(session).await?;
+            // While `work` waited for a lock, another server may have answered the request.
+            match self.answered(session, request).await? {
+                None => Ok(Prepared::Done(done)),
+                Some(answered) => {
+                    session.rollback_to_savepoint().await?;
+                    Ok(Prepared::Answered(answered))
+                }
+            }
         });
         match prepared.await {
             Err(refused @ (ApiError::Refused(_) | ApiError::Invalid(_))) => {
@@ -83,10 +93,8 @@ impl Call {
     ) -> Result<T, ApiError> {
         retry_conflicts(async || {
             let mut session = self.begin().await?;
-            let done = work(session.as_mut()).await?;
-            // What was read may not be durable yet; it is when this returns.
-            session.commit().await?;
-            Ok(done)
+            let outcome = work(session.as_mut()).await;
+            ended(session, outcome).await
         })
         .await
     }
@@ -120,9 +128,8 @@ impl Call {
             Err(refused) => return Ok(refused.clone()),
         };
         let mut session = self.begin().await?;
-        let reply = work(session.as_mut(), command).await?;
-        session.commit().await?;
-        Ok(reply)
+        let outcome = work(session.as_mut(), command).await;
+        ended(session, outcome).await
     }
 
     async fn write_once_for_all<C: Clone>(
@@ -133,10 +140,10 @@ impl Call {
     ) -> Result<Reply, ApiError> {
         let business = self.caller.business_id();
         let mut session = self.begin().await?;
-        if let Some(answered) = self.answered(session.as_mut(), request).await? {
-            // What was read may not be durable yet; it is when this returns.
-            session.commit().await?;
-            return Ok(answered);
+        match self.answered(session.as_mut(), request).await {
+            Ok(None) => (),
+            Ok(Some(answered)) => return ended(session, Ok(answered)).await,
+            Err(refused) => return ended(session, Err(refused)).await,
         }
         let reply = match command {
             Err(refused) => refused.clone(),
@@ -157,9 +164,23 @@ impl Call {
                 .store_response(business, request, self.clock().now(), &reply.to_stored(), reply.shows)
                 .await?;
             session.commit().await?;
+        } else {
+            session.rollback().await?;
         }
         Ok(reply)
     }
+}
+
+/// Ends a session whose work came to this: commits it, or undoes what was refused. Either way what it has read may not be durable
+/// yet; it is when this returns, so that no answer speaks of what is lost after all.
+async fn ended<T>(session: Box<dyn Session>, outcome: Result<T, ApiError>) -> Result<T, ApiError> {
+    match &outcome {
+        Ok(_) => session.commit().await?,
+        Err(ApiError::Refused(_) | ApiError::Invalid(_)) => session.rollback().await?,
+        // The caller sees a fixed sentence.
+        Err(ApiError::Store(_) | ApiError::Failed { .. }) => drop(session),
+    }
+    outcome
 }
 
 /// Runs a unit of work again as long as it is in conflict with another, a bounded number of times.

@@ -26,8 +26,10 @@ mod secrets;
 mod selection;
 mod shares;
 pub mod sqlite;
+mod state;
 mod statement;
 mod subscribers;
+mod sync;
 mod totals;
 mod trigrams;
 
@@ -36,6 +38,7 @@ pub use error::{MigrateError, OpenError, store_error};
 pub use pool::{Effort, PoolStatus, WriteStats};
 
 pub use secrets::SecretKey;
+pub use state::{DatabaseFacts, WriteBlock};
 pub use statement::{AnyStatement, Connection, RunQueryDsl};
 
 use std::sync::Arc;
@@ -43,7 +46,7 @@ use std::sync::Arc;
 use config::Target;
 use forecourt_dealership::Database;
 use forecourt_files::FileAddresses;
-use forecourt_kernel::{BoxError, Clock, Random, StoreError, StoreResult};
+use forecourt_kernel::{BoxError, Clock, Epoch, Random, StoreError, StoreResult};
 use forecourt_webhooks::{Policy, Watcher};
 use secrets::SecretCipher;
 use subscribers::Subscribers;
@@ -111,6 +114,48 @@ impl Storage {
         match self {
             Self::Sqlite(engine) => engine.schema().await,
             Self::Postgres(engine) => engine.schema().await,
+        }
+    }
+
+    /// What the database says of itself, after it was seen to that it does: it gets an installation if it has none, and a new epoch
+    /// if it is on another timeline of PostgreSQL than before. From then on this process knows the epoch.
+    ///
+    /// # Errors
+    /// `Unavailable` if the database cannot be reached.
+    pub async fn identify(&self, clock: &dyn Clock, random: &dyn Random) -> StoreResult<DatabaseFacts> {
+        let installation = state::random_uuid(random);
+        match self {
+            Self::Sqlite(engine) => engine.identify(installation, clock.now()).await,
+            Self::Postgres(engine) => engine.identify(installation, clock.now()).await,
+        }
+    }
+
+    /// The epoch of the database, as far as this process knows.
+    #[must_use]
+    pub fn epoch(&self) -> Epoch {
+        match self {
+            Self::Sqlite(engine) => engine.state().epoch(),
+            Self::Postgres(engine) => engine.state().epoch(),
+        }
+    }
+
+    /// Begins a new epoch: the database has gone back to an earlier state, and gives out numbers a second time.
+    ///
+    /// # Errors
+    /// `Unavailable` if the database cannot be reached.
+    pub async fn raise_epoch(&self, clock: &dyn Clock) -> StoreResult<Epoch> {
+        match self {
+            Self::Sqlite(engine) => engine.raise_epoch(clock.now()).await,
+            Self::Postgres(engine) => engine.raise_epoch(clock.now()).await,
+        }
+    }
+
+    /// Keeps this process from writing for a `reason`, which its log has and writers meet as `Unavailable`; none ends that. Answers
+    /// whether that is new.
+    pub fn block_writes(&self, block: WriteBlock, reason: Option<String>) -> bool {
+        match self {
+            Self::Sqlite(engine) => engine.state().block(block, reason),
+            Self::Postgres(engine) => engine.state().block(block, reason),
         }
     }
 

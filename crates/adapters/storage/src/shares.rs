@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use forecourt_kernel::{BusinessId, StoreResult};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -10,6 +10,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::error::{other, unavailable};
 use crate::pool::LONGEST_QUEUE;
+use crate::sync::Mutex;
 
 /// How many times as long as for a connection a request may wait for others of its own business: no other business holds them
 /// up, and they hold up no other.

@@ -63,6 +63,7 @@ impl Assessments {
             analyst,
             mailer: _,
             files: _,
+            installation: _,
         } = ports.clone();
         Self {
             database,
@@ -379,6 +380,7 @@ mod tests {
             clock: Arc::new(clock.clone()),
             mailer: Arc::new(NoMailer),
             files: Arc::new(MemoryFileStore::default()),
+            installation: "ours".into(),
             analyst: Some(Arc::clone(&analyst) as Arc<dyn Analyst>),
         };
         let job = Assessments::new(&ports);

@@ -6,8 +6,9 @@ use std::{
     time::Duration,
 };
 
-use forecourt_dealership::{Database, OpenDeletion};
-use forecourt_kernel::{BoxError, Clock, StoreError, Timestamp};
+use forecourt_dealership::{Database, DeletionKind, OpenDeletion};
+use forecourt_files::{FileStore, FileStoreError};
+use forecourt_kernel::{BoxError, BusinessId, Clock, StoreError, Timestamp};
 
 use super::job::{Job, Ports, Round};
 use crate::{output::chain, shutdown::Shutdown, transaction::transact};
@@ -16,23 +17,63 @@ use crate::{output::chain, shutdown::Shutdown, transaction::transact};
 const AT_ONCE: u32 = 100;
 /// For how long a deletion is left alone that could not go on, in seconds.
 const SET_ASIDE: i64 = 10 * 60;
+/// How many files of a deleted business are deleted at once.
+const FILES_AT_ONCE: usize = 200;
 
 #[derive(Clone)]
 pub(super) struct Deletions {
     database: Arc<dyn Database>,
     clock: Arc<dyn Clock>,
+    files: Arc<dyn FileStore>,
+    installation: Arc<str>,
     /// Deletions that could not go on, and when to try again: they must not hold up the others.
     set_aside: HashMap<OpenDeletion, Timestamp>,
 }
 
 impl Deletions {
     pub(super) fn new(ports: &Ports) -> Self {
-        let Ports { database, clock, .. } = ports.clone();
+        let Ports {
+            database,
+            clock,
+            files,
+            installation,
+            ..
+        } = ports.clone();
         Self {
             database,
             clock,
+            files,
+            installation,
             set_aside: HashMap::new(),
         }
+    }
+
+    /// Goes on with a deletion by one part; whether that was not the last one.
+    async fn go_on(&self, deletion: OpenDeletion) -> Result<bool, StoreError> {
+        if deletion.kind == DeletionKind::Business {
+            let more = self.delete_files(deletion.business).await;
+            // What is wrong with the files is no reason to leave the others alone.
+            if more.map_err(|FileStoreError(error)| StoreError::Other(error))? {
+                return Ok(true);
+            }
+        }
+        transact(&*self.database, async |session| {
+            session.continue_deletion(deletion).await
+        })
+        .await
+    }
+
+    /// Deletes some of the content that a business had; whether there was any. Nobody knows its business by another number, unless
+    /// the files are another installation's.
+    async fn delete_files(&self, business: BusinessId) -> Result<bool, FileStoreError> {
+        if self.files.claim(&self.installation).await? != *self.installation {
+            return Ok(false);
+        }
+        let files = self.files.list(business, None, FILES_AT_ONCE).await?;
+        for file in &files {
+            self.files.delete(business, &file.name).await?;
+        }
+        Ok(!files.is_empty())
     }
 
     /// The deletions that are to go on.
@@ -59,11 +100,7 @@ impl Job for Deletions {
             if shutdown.is_requested() {
                 break;
             }
-            let part: Result<bool, StoreError> = transact(&*self.database, async |session| {
-                session.continue_deletion(deletion).await
-            })
-            .await;
-            match part {
+            match self.go_on(deletion).await {
                 Ok(true) => round = Round::More,
                 Ok(false) => {}
                 // Then the next deletion would fare no better.
@@ -82,8 +119,7 @@ impl Job for Deletions {
 
 #[cfg(test)]
 mod tests {
-    use forecourt_dealership::DeletionKind;
-    use forecourt_kernel::BusinessId;
+    use forecourt_files::testing::MemoryFileStore;
 
     use super::*;
     use crate::{
@@ -110,6 +146,8 @@ mod tests {
         let mut job = Deletions {
             database: Arc::new(database.clone()),
             clock: Arc::new(clock.clone()),
+            files: Arc::new(MemoryFileStore::default()),
+            installation: "ours".into(),
             set_aside: HashMap::new(),
         };
         let (_trigger, shutdown) = shutdown();

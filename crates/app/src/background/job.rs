@@ -40,6 +40,8 @@ pub(crate) struct Ports {
     pub(crate) mailer: Arc<dyn Mailer>,
     /// Keeps the content of files.
     pub(crate) files: Arc<dyn FileStore>,
+    /// Which installation this is, as the database says.
+    pub(crate) installation: Arc<str>,
     /// Reads the conversations of leads; `None` if none are to be read.
     pub(crate) analyst: Option<Arc<dyn Analyst>>,
 }

@@ -53,6 +53,7 @@ impl MailSending {
             clock,
             mailer,
             files: _,
+            installation: _,
             analyst: _,
         } = ports.clone();
         Self {
@@ -206,6 +207,7 @@ mod tests {
             clock: Arc::new(clock.clone()),
             mailer: Arc::clone(&mailer) as Arc<dyn Mailer>,
             files: Arc::new(MemoryFileStore::default()),
+            installation: "ours".into(),
             analyst: None,
         };
         let job = MailSending::new(&ports);

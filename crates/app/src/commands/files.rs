@@ -37,7 +37,7 @@ struct CheckReport {
     files: usize,
     /// Recorded files whose content is missing.
     missing: Vec<FoundFile>,
-    /// Content that no record names; a running server removes it.
+    /// Content that no record names and that is older than a day; a running server puts it aside, if there is little of it.
     orphans: Vec<FoundFile>,
 }
 

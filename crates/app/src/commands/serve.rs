@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use forecourt_rest::{EventNotifier, Metrics, Running};
+use forecourt_storage::DatabaseFacts;
 
 use super::CommandError;
 use crate::{
@@ -36,6 +37,7 @@ pub(super) async fn serve(settings: &Settings, with_demo: bool) -> Result<(), Co
     let storage = wiring::open_storage(settings).await?;
     wiring::migrate(&storage).await?;
     wiring::check_key(&storage, &key).await?;
+    let facts = wiring::identify(&storage).await?;
     let notifier = EventNotifier::default();
     let buffer = DeliveryBuffer::new({
         let notifier = notifier.clone();
@@ -61,6 +63,7 @@ pub(super) async fn serve(settings: &Settings, with_demo: bool) -> Result<(), Co
         clock: Arc::new(SystemClock),
         mailer: wiring::mailer(settings)?,
         files: wiring::files(settings)?,
+        installation: facts.installation.as_str().into(),
         analyst: wiring::analyst(settings)?,
     };
     let sending = wiring::sending(settings, Arc::clone(&buffer))?;
@@ -74,7 +77,7 @@ pub(super) async fn serve(settings: &Settings, with_demo: bool) -> Result<(), Co
         tokio::spawn(fold(metrics, ends));
     }
     let base_url = settings.base_url(running.address());
-    log_addresses(settings, &running, &base_url);
+    log_addresses(settings, &running, &base_url, &facts);
     if let Some(Err(error)) = demo.map(|demo| demo.print(&base_url)) {
         tracing::warn!(error = chain(&error), "the requests to try could not be printed");
     }
@@ -96,10 +99,11 @@ pub(super) async fn serve(settings: &Settings, with_demo: bool) -> Result<(), Co
 }
 
 /// Says what is served where.
-fn log_addresses(settings: &Settings, running: &Running, base_url: &str) {
+fn log_addresses(settings: &Settings, running: &Running, base_url: &str, facts: &DatabaseFacts) {
     let version = env!("CARGO_PKG_VERSION");
     let (database, bind) = (settings.database_url.shown(), running.address());
-    tracing::info!(version, database, %bind, public_url = base_url, "serving the API on http://{bind}");
+    let (installation, epoch) = (facts.installation.as_str(), facts.epoch.number());
+    tracing::info!(version, database, installation, epoch, %bind, public_url = base_url, "serving the API on http://{bind}");
     match settings.admin_bind.0 {
         Some(bind) => tracing::info!(%bind, "serving metrics on http://{bind}/metrics"),
         None => tracing::info!("metrics are off"),

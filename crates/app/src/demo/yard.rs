@@ -111,6 +111,8 @@ fn drive(contact: Option<ContactId>, started: Timestamp, ended: Option<Timestamp
         contact,
         license_number: line("SMITH806152A99AB"),
         license_code: Line::default(),
+        gave_license_number: true,
+        gave_license_code: false,
         ni: Line::default(),
         dob: None,
         license_checked: Some(started.date()),

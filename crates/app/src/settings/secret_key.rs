@@ -89,6 +89,9 @@ impl Settings {
 fn kept_key(folder: &Path, random: &dyn Random) -> Result<SecretKey, SecretKeyError> {
     let path = folder.join(FILE_NAME);
     if let Some(key) = read(&path)? {
+        // The process that made it may have been killed before it was durable. A key from elsewhere may lie in a folder that this
+        // account cannot open.
+        let _ = sync_folder(folder);
         return Ok(key);
     }
     let mut key = [0; KEY_BYTES];
@@ -116,7 +119,7 @@ fn read(path: &Path) -> Result<Option<SecretKey>, SecretKeyError> {
 
 /// Writes the key so that it is in place whole or not at all, readable by its owner only, and never replaces another.
 fn make(folder: &Path, path: &Path, key: &[u8; KEY_BYTES], random: &dyn Random) -> io::Result<()> {
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    make_folder(folder)?;
     let mut suffix = [0; 8];
     random.fill(&mut suffix);
     let draft = folder.join(format!("{FILE_NAME}.{:016x}", u64::from_le_bytes(suffix)));
@@ -129,9 +132,32 @@ fn make(folder: &Path, path: &Path, key: &[u8; KEY_BYTES], random: &dyn Random) 
         .and_then(|()| file.sync_all())
         // Unlike a rename, a link fails if the name is taken.
         .and_then(|()| fs::hard_link(&draft, path))
-        .and_then(|()| fs::File::open(folder)?.sync_all());
+        .and_then(|()| sync_folder(folder));
     fs::remove_file(&draft)?;
     placed
+}
+
+/// Makes a folder and those that it is in, durably, if they are missing.
+fn make_folder(path: &Path) -> io::Result<()> {
+    if path.as_os_str().is_empty() || path.is_dir() {
+        return Ok(());
+    }
+    let parent = path.parent().unwrap_or(Path::new(""));
+    make_folder(parent)?;
+    match fs::DirBuilder::new().mode(0o700).create(path) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
+        _ => sync_folder(parent),
+    }
+}
+
+/// Makes the names in a folder durable; the empty path is the current one.
+fn sync_folder(path: &Path) -> io::Result<()> {
+    let path = if path.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        path
+    };
+    fs::File::open(path)?.sync_all()
 }
 
 fn unusable(path: &Path, action: &'static str, source: io::Error) -> SecretKeyError {

@@ -80,6 +80,10 @@ pub struct Settings {
     pub test_drive_terms: Option<String>,
     /// How finance examples are computed; `None` gives none.
     pub finance: Option<FinanceSettings>,
+    /// How many MB all its files may have together; 0 is no limit, and `None` [`Settings::STORAGE_LIMIT_MB`].
+    // As for the language.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub storage_limit_mb: Option<u32>,
     /// The language of its mails, as an ISO 639-1 code; `None` is English.
     // Left out where it is not given: servers of the version before refuse a member that they do not know.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -87,6 +91,19 @@ pub struct Settings {
     /// The words that it has given its mails.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mail_texts: Option<MailTexts>,
+}
+
+impl Settings {
+    /// How many MB the files of a business may have that says nothing else.
+    pub const STORAGE_LIMIT_MB: u32 = 20_480;
+
+    /// How many bytes all files of the business may have together; `None` is no limit.
+    pub fn storage_limit(&self) -> Option<u64> {
+        match self.storage_limit_mb.unwrap_or(Self::STORAGE_LIMIT_MB) {
+            0 => None,
+            megabytes => Some(u64::from(megabytes) * 1024 * 1024),
+        }
+    }
 }
 
 /// A business, as it stands.

@@ -53,6 +53,8 @@ pub struct SettingsFile {
     #[serde(deserialize_with = "given")]
     pub finance: Option<Option<FinanceSettings>>,
     #[serde(deserialize_with = "given")]
+    pub storage_limit_mb: Option<Option<u32>>,
+    #[serde(deserialize_with = "given")]
     pub language: Option<Option<String>>,
     #[serde(deserialize_with = "given")]
     pub mail_texts: Option<Option<MailTexts>>,
@@ -150,6 +152,7 @@ impl SettingsFile {
             sold_retention_days,
             test_drive_terms,
             finance,
+            storage_limit_mb,
             language,
             mail_texts,
         } = self;
@@ -158,6 +161,7 @@ impl SettingsFile {
         overlay(&mut stored.sold_retention_days, sold_retention_days);
         overlay(&mut stored.test_drive_terms, test_drive_terms);
         overlay(&mut stored.finance, finance);
+        overlay(&mut stored.storage_limit_mb, storage_limit_mb);
         overlay(&mut stored.language, language);
         overlay(&mut stored.mail_texts, mail_texts);
     }

@@ -5,7 +5,7 @@
 
 use async_trait::async_trait;
 use forecourt_contacts::ContactDraft;
-use forecourt_kernel::{BusinessId, Moment, PendingMail, StoreResult, Timestamp, VehicleId};
+use forecourt_kernel::{BusinessId, Epoch, Moment, PendingMail, StoreResult, Timestamp, VehicleId};
 use forecourt_leads::LeadDraft;
 use forecourt_vehicles::VehicleDraft;
 
@@ -31,6 +31,13 @@ pub trait Session: AreaStores + MailQueue + DeletionQueue + BulkLoad {
 
     /// Makes everything durable. When this returns, a power cut loses nothing of it.
     async fn commit(self: Box<Self>) -> StoreResult<()>;
+
+    /// Undoes everything, and waits until what the session has read is durable: a refusal that speaks of it is true then.
+    ///
+    /// # Errors
+    /// What it has read was never kept. On [`StoreError::Conflict`](forecourt_kernel::StoreError::Conflict) the work is to be run
+    /// again.
+    async fn rollback(self: Box<Self>) -> StoreResult<()>;
 }
 
 /// Opens sessions.
@@ -74,6 +81,10 @@ pub trait Database: Send + Sync {
 
     /// How busy the connections are.
     fn load(&self) -> PoolLoad;
+
+    /// The period in which the database gives out each number once, as far as this process knows: a change that another one makes
+    /// is known within seconds.
+    fn epoch(&self) -> Epoch;
 
     /// Does what the database needs now and then, such as to gather the statistics that it plans by.
     ///

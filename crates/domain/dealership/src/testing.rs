@@ -11,7 +11,9 @@ use async_trait::async_trait;
 use forecourt_accounts::testing::{HoldsAccounts, MemoryAccounts};
 use forecourt_contacts::{Contact, ContactDraft, ContactStore as _};
 use forecourt_kernel::testing::{HoldsEvents, MemoryEvents};
-use forecourt_kernel::{BusinessId, Mail, MailOutbox, PendingMail, StoreError, StoreResult, Timestamp, VehicleId};
+use forecourt_kernel::{
+    BusinessId, Epoch, Mail, MailOutbox, PendingMail, StoreError, StoreResult, Timestamp, VehicleId,
+};
 use forecourt_leads::{Lead, LeadDraft, LeadStore as _};
 use forecourt_vehicles::{Vehicle, VehicleDraft, VehicleFollower, VehicleStore as _};
 
@@ -139,6 +141,10 @@ impl Database for MemoryDatabase {
     fn load(&self) -> PoolLoad {
         PoolLoad::default()
     }
+
+    fn epoch(&self) -> Epoch {
+        Epoch::FIRST
+    }
 }
 
 /// A session of a [`MemoryDatabase`].
@@ -168,6 +174,10 @@ impl Session for MemorySession {
             return Err(StoreError::Conflict);
         }
         shared.state = self.state;
+        Ok(())
+    }
+
+    async fn rollback(self: Box<Self>) -> StoreResult<()> {
         Ok(())
     }
 }

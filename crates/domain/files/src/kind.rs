@@ -65,6 +65,29 @@ impl FileKind {
         }
     }
 
+    /// The kind whose files are called so: by the part of a name behind its last full stop.
+    fn of_extension(extension: &str) -> Option<Self> {
+        let extension = extension.to_ascii_lowercase();
+        match &*extension {
+            "jpeg" | "jpe" | "jfif" => Some(Self::Jpeg),
+            "m4v" => Some(Self::Mp4),
+            "qt" => Some(Self::Mov),
+            extension => Self::ALL.into_iter().find(|kind| kind.extension() == extension),
+        }
+    }
+
+    /// A file's name with the extension of what it is: as it stands, if it has that; else the extension takes the place of that of
+    /// another kind, or follows.
+    pub fn named(self, name: &str) -> String {
+        match name.rsplit_once('.') {
+            Some((_, extension)) if Self::of_extension(extension) == Some(self) => name.to_owned(),
+            Some((stem, extension)) if Self::of_extension(extension).is_some() && !stem.is_empty() => {
+                format!("{stem}.{}", self.extension())
+            }
+            _ => format!("{}.{}", name.trim_end_matches('.'), self.extension()),
+        }
+    }
+
     /// Their media type, as `Content-Type` says it.
     pub const fn mime(self) -> &'static str {
         match self {
@@ -111,6 +134,25 @@ mod tests {
         ];
         for (head, kind) in cases {
             assert_eq!(FileKind::of(head), kind, "{head:?}");
+        }
+    }
+
+    #[test]
+    fn a_name_has_the_extension_of_what_the_file_is() {
+        for (name, kind, expected) in [
+            ("V5", FileKind::Pdf, "V5.pdf"),
+            ("V5.pdf", FileKind::Pdf, "V5.pdf"),
+            ("V5.PDF", FileKind::Pdf, "V5.PDF"),
+            ("front.jpeg", FileKind::Jpeg, "front.jpeg"),
+            ("front.jpg", FileKind::Png, "front.png"),
+            ("scan.pdf", FileKind::Jpeg, "scan.jpg"),
+            ("service 2026.05", FileKind::Pdf, "service 2026.05.pdf"),
+            ("setup.exe", FileKind::Pdf, "setup.exe.pdf"),
+            ("walk round.", FileKind::Mov, "walk round.mov"),
+            ("walk.m4v", FileKind::Mp4, "walk.m4v"),
+            (".jpg", FileKind::Png, ".jpg.png"),
+        ] {
+            assert_eq!(kind.named(name), expected);
         }
     }
 

@@ -3,7 +3,7 @@
 //! The content of a file is in a [`FileStore`], under a [`FileName`] that nobody can guess; that there is such a file is a
 //! record like any other, in a [`FileRegister`]. The content is stored before the record that names it commits, so that no
 //! record is without its file. What is left over when a transaction fails, or a server dies between the two, is an orphan,
-//! which a sweep removes. What pictures are made into is the work of a [`PictureMaker`].
+//! which a sweep puts aside. What pictures are made into is the work of a [`PictureMaker`].
 //!
 //! ```
 //! use forecourt_files::{FileKind, FileName};
@@ -37,14 +37,16 @@ mod register;
 mod store;
 #[cfg(feature = "testing")]
 pub mod testing;
+mod video;
 
-pub use address::FileAddresses;
+pub use address::{AddressKey, FileAddresses, SIGNED_SECONDS, SignedAddresses};
 pub use kind::FileKind;
-pub use mismatches::{MismatchError, StoredMismatches, UPLOAD_SECONDS, find_mismatches};
+pub use mismatches::{MismatchError, STRAY_SECONDS, StoredMismatches, find_mismatches};
 pub use name::{FileName, NotAFileName};
 pub use picture::{MadePicture, PictureError, PictureMaker, PictureSource, Renditions, THUMBNAIL_WIDTHS};
 pub use register::{FileReader, FileRegister, StoredFile};
 pub use store::{ByteRange, ContentStream, FileStore, FileStoreError, ListedFile, OpenFile};
+pub use video::{VideoError, forget_places};
 
 /// How long a file may be, in bytes (contract, *Limits*: 25 MB).
 pub const MAX_FILE_BYTES: u64 = 25 * 1024 * 1024;

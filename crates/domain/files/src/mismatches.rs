@@ -6,14 +6,17 @@ use forecourt_kernel::{BusinessId, StoreError, Timestamp};
 
 use crate::{FileName, FileReader, FileStore, FileStoreError, ListedFile};
 
-/// For how long content may be without a record, in seconds: an upload that is under way is stored before its record is.
-pub const UPLOAD_SECONDS: i64 = 60 * 60;
+/// For how long content may be without a record, in seconds: an upload that is under way is stored before its record is, and a
+/// clock may be wrong.
+pub const STRAY_SECONDS: i64 = 24 * 60 * 60;
 
 /// What is stray among some files of a business.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct StoredMismatches {
-    /// Content that no record names, and no upload under way can name any more: it can be removed.
+    /// Content that no record names, and no upload under way can name any more.
     pub orphans: Vec<ListedFile>,
+    /// How many of the files that were compared are stored.
+    pub stored: usize,
     /// Recorded files whose content is missing.
     pub missing: Vec<FileName>,
     /// How many files were compared.
@@ -64,12 +67,14 @@ pub async fn find_mismatches(
     let names: BTreeSet<&FileName> = stored.iter().map(|file| &file.name).collect();
     let missing: Vec<FileName> = recorded.iter().filter(|name| !names.contains(name)).cloned().collect();
     let compared = recorded.union(&names.into_iter().cloned().collect()).count();
+    let stored_count = stored.len();
     let is_orphan = |file: &ListedFile| {
-        let is_old = file.stored.plus_seconds(UPLOAD_SECONDS) <= now;
+        let is_old = file.stored.plus_seconds(STRAY_SECONDS) <= now;
         is_old && !recorded.contains(&file.name)
     };
     Ok(StoredMismatches {
         orphans: stored.into_iter().filter(is_orphan).collect(),
+        stored: stored_count,
         missing,
         compared,
         next,

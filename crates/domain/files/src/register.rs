@@ -29,6 +29,10 @@ pub trait FileReader: Send {
     /// The file, or `None` if the business has none of that name.
     async fn file(&mut self, business: BusinessId, name: &FileName) -> StoreResult<Option<StoredFile>>;
 
+    /// How many bytes all files of the business have together. Within a transaction that has written some of them, no other changes
+    /// this until it ends.
+    async fn file_bytes(&mut self, business: BusinessId) -> StoreResult<u64>;
+
     /// At most `limit` files of the business behind `after`, in the order of their names.
     async fn files_after(
         &mut self,

@@ -91,6 +91,24 @@ pub trait FileStore: Send + Sync {
     /// As for [`FileStore::open`].
     async fn businesses(&self) -> Result<Vec<BusinessId>, FileStoreError>;
 
+    /// Notes whose installation's files these are, unless that is noted already; yields the one that is noted.
+    ///
+    /// # Errors
+    /// As for [`FileStore::open`].
+    async fn claim(&self, installation: &str) -> Result<String, FileStoreError>;
+
+    /// Takes a file out of the store, if there is one, and keeps it aside as of `now`, from where people can bring it back.
+    ///
+    /// # Errors
+    /// As for [`FileStore::open`].
+    async fn quarantine(&self, business: BusinessId, name: &FileName, now: Timestamp) -> Result<(), FileStoreError>;
+
+    /// Deletes what was kept aside before that moment; yields how many files.
+    ///
+    /// # Errors
+    /// As for [`FileStore::open`].
+    async fn empty_quarantine(&self, before: Timestamp) -> Result<usize, FileStoreError>;
+
     /// Whether a file could be stored now.
     ///
     /// # Errors

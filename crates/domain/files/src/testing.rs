@@ -2,13 +2,13 @@
 //!
 //! The suites panic where a store breaks its contract.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::Read as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use forecourt_kernel::{BoxError, BusinessId, StoreResult, Timestamp};
+use forecourt_kernel::{BusinessId, StoreResult, Timestamp};
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 
 use crate::{
@@ -20,6 +20,9 @@ use crate::{
 #[derive(Debug, Default)]
 pub struct MemoryFileStore {
     files: Mutex<BTreeMap<(BusinessId, FileName), Bytes>>,
+    /// When they were put there.
+    aside: Mutex<BTreeMap<(BusinessId, FileName), Timestamp>>,
+    installation: Mutex<Option<String>>,
 }
 
 impl MemoryFileStore {
@@ -94,6 +97,25 @@ impl FileStore for MemoryFileStore {
         Ok(businesses)
     }
 
+    async fn claim(&self, installation: &str) -> Result<String, FileStoreError> {
+        let mut noted = self.installation.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(noted.get_or_insert_with(|| installation.to_owned()).clone())
+    }
+
+    async fn quarantine(&self, business: BusinessId, name: &FileName, now: Timestamp) -> Result<(), FileStoreError> {
+        let file = (business, name.clone());
+        if self.files().remove(&file).is_some() {
+            let mut aside = self.aside.lock().unwrap_or_else(PoisonError::into_inner);
+            aside.insert(file, now);
+        }
+        Ok(())
+    }
+
+    async fn empty_quarantine(&self, before: Timestamp) -> Result<usize, FileStoreError> {
+        let mut aside = self.aside.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(aside.extract_if(.., |_, since| *since < before).count())
+    }
+
     async fn ping(&self) -> Result<(), FileStoreError> {
         Ok(())
     }
@@ -124,6 +146,14 @@ impl<S: HoldsFiles> FileReader for S {
         Ok(entry
             .filter(|(owner, _)| *owner == business)
             .map(|(_, file)| file.clone()))
+    }
+
+    async fn file_bytes(&mut self, business: BusinessId) -> StoreResult<u64> {
+        let files = self.held_files().files.values();
+        Ok(files
+            .filter(|(owner, _)| *owner == business)
+            .map(|(_, file)| file.size)
+            .sum())
     }
 
     async fn files_after(
@@ -205,8 +235,13 @@ fn name(digit: u8, kind: FileKind) -> FileName {
 }
 
 fn content(parts: &[&'static [u8]]) -> ContentStream {
-    let parts: Vec<Result<Bytes, BoxError>> = parts.iter().map(|part| Ok(Bytes::from_static(part))).collect();
-    stream::iter(parts).boxed()
+    // Like the content of a file, it is not asked for more behind its end: that panics.
+    let parts: VecDeque<&'static [u8]> = parts.iter().copied().collect();
+    stream::unfold(parts, async |mut parts| {
+        let part = parts.pop_front()?;
+        Some((Ok(Bytes::from_static(part)), parts))
+    })
+    .boxed()
 }
 
 async fn read(
@@ -288,6 +323,35 @@ pub async fn file_store_contract(store: &dyn FileStore, ours: BusinessId, theirs
     assert_eq!(names(succeeded(store.list(ours, None, 10).await)), [(second, 0)]);
 }
 
+/// What every [`FileStore`] promises of the files that it keeps aside and of the installation that they belong to, on an empty
+/// one, at a time at which it notes `now`.
+///
+/// # Panics
+/// If the store breaks its contract.
+pub async fn file_store_keeps_aside(store: &dyn FileStore, ours: BusinessId, theirs: BusinessId, now: Timestamp) {
+    assert_eq!(succeeded(store.claim("first").await), "first");
+    assert_eq!(succeeded(store.claim("second").await), "first", "it is noted once");
+    assert_eq!(succeeded(store.empty_quarantine(now).await), 0);
+    let file = name(1, FileKind::Pdf);
+    for business in [ours, theirs] {
+        succeeded(store.put(business, &file, 3, content(&[b"abc"])).await);
+    }
+    succeeded(store.quarantine(ours, &file, now).await);
+    succeeded(store.quarantine(ours, &file, now).await);
+    assert_eq!(read(store, ours, &file, None).await, None);
+    assert_eq!(read(store, theirs, &file, None).await.as_deref(), Some(&b"abc"[..]));
+    assert_eq!(
+        succeeded(store.businesses().await),
+        [theirs],
+        "what is kept aside is no business's"
+    );
+    assert!(succeeded(store.list(ours, None, 10).await).is_empty());
+    assert_eq!(succeeded(store.empty_quarantine(now).await), 0, "it stays for a while");
+    succeeded(store.quarantine(theirs, &file, now).await);
+    assert_eq!(succeeded(store.empty_quarantine(now.plus_seconds(1)).await), 2);
+    assert_eq!(succeeded(store.empty_quarantine(now.plus_seconds(1)).await), 0);
+}
+
 /// What every [`FileRegister`] promises, on an empty one.
 ///
 /// # Panics
@@ -314,6 +378,10 @@ pub async fn file_register_contract(store: &mut dyn FileRegister, ours: Business
     }
 
     assert_eq!(succeeded(store.file(theirs, &photo.name).await), None);
+    let bytes = [ours, theirs, BusinessId::new(i64::MAX)].map(|business| (business, photo.size));
+    for ((business, size), count) in bytes.into_iter().zip([3, 1, 0]) {
+        assert_eq!(succeeded(store.file_bytes(business).await), count * size);
+    }
 
     let mut names: Vec<FileName> = all.iter().map(|file| file.name.clone()).collect();
     names.sort();
@@ -330,5 +398,6 @@ pub async fn file_register_contract(store: &mut dyn FileRegister, ours: Business
     both.sort();
     assert_eq!(gone, both, "a picture goes with its copies");
     assert_eq!(succeeded(store.file(ours, &photo.name).await), None);
+    assert_eq!(succeeded(store.file_bytes(ours).await), document.size);
     assert_eq!(succeeded(store.files_after(ours, None, 10).await), [document]);
 }

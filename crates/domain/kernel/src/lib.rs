@@ -18,6 +18,7 @@ pub mod bounds;
 mod country;
 mod currency;
 mod email;
+mod epoch;
 mod event;
 mod filter;
 mod id;
@@ -46,13 +47,14 @@ pub use bounds::{BoundedList, BoundedText, InvalidText, Line, LongText, TooManyI
 pub use country::{Country, InvalidCountry};
 pub use currency::{Currency, InvalidCurrency};
 pub use email::{Email, InvalidEmail, fold_email};
+pub use epoch::{Epoch, EpochMark};
 pub use event::{Event, EventLog, EventName, EventSequence, NewEvent, UnknownEvent};
 pub use filter::{InvalidFilter, Range, TextFilter, fold};
 pub use id::{
     BusinessId, ContactId, ContactNoteId, DeliveryId, LeadId, LeadMessageId, LeadNoteId, NotAnId, SiteId, StaffId,
     VehicleId, WebhookId,
 };
-pub use input::{Change, Field, FromJson, InvalidValue, OrEmpty, Words, from_line, from_object};
+pub use input::{Change, Field, FromJson, InvalidValue, OrEmpty, Words, from_line, from_object, is_one_line};
 pub use layout::layout_mark;
 pub use mail::{Mail, MailError, MailOutbox, Mailer, PendingMail};
 pub use money::{InvalidMoney, Money};

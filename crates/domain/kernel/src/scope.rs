@@ -130,6 +130,12 @@ impl ScopeSet {
         Self(self.0 & other.0)
     }
 
+    /// The set but for that scope.
+    #[must_use]
+    pub const fn without(self, scope: Scope) -> Self {
+        Self(self.0 & !Self::bit(scope))
+    }
+
     /// Whether the set has no scope at all.
     pub const fn is_empty(self) -> bool {
         self.0 == 0

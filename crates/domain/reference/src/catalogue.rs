@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use forecourt_kernel::{SiteId, StaffId};
+use forecourt_kernel::{FromJson, InvalidValue, Line, SiteId, StaffId};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{AppliedTag, RecordTags, Tag, TagChoice, TagSet, TagView};
 
@@ -32,13 +33,33 @@ pub struct Site {
 
 /// A place where vehicles stand.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Location {
     /// Its id, as vehicles are written with.
     pub id: String,
     /// Its name, as vehicles are read with.
     pub name: String,
+}
+
+/// A location, as callers name it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum LocationRef {
+    /// By its id.
+    Id(String),
+    /// By its number.
+    Number(i64),
+}
+
+impl FromJson for LocationRef {
+    fn from_json(value: Value) -> Result<Self, InvalidValue> {
+        match value {
+            Value::Number(_) => i64::from_json(value).map(Self::Number),
+            Value::String(_) => Line::from_json(value).map(|id| Self::Id(id.into_string())),
+            _ => Err(InvalidValue::here(
+                "must be a location's id, a string, or its number, an integer",
+            )),
+        }
+    }
 }
 
 /// A member of the business's staff.
@@ -149,6 +170,10 @@ pub struct Catalogue {
     pub sites: Vec<Site>,
     /// Where its vehicles stand.
     pub locations: Vec<Location>,
+    /// The ids of its locations in the order in which they first appeared, which numbers them from 1. One that was given up keeps
+    /// its number. Of a business whose file was last applied before locations had numbers, some are missing here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub location_ids: Vec<String>,
     /// Where its vehicles stood once: those that are still there show the last name of the place. No id is in both lists.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub former_locations: Vec<Location>,
@@ -174,6 +199,13 @@ pub struct Catalogue {
 impl Catalogue {
     /// Takes the place of the locations; those that are left out are former ones from then on.
     pub fn replace_locations(&mut self, locations: Vec<Location>) {
+        let mut ids: Vec<String> = self.numbered_ids().map(str::to_owned).collect();
+        for location in &locations {
+            if !ids.contains(&location.id) {
+                ids.push(location.id.clone());
+            }
+        }
+        self.location_ids = ids;
         let all = self.locations.drain(..).chain(self.former_locations.drain(..));
         let is_there = |id: &str| locations.iter().any(|location| location.id == id);
         let former = all.filter(|location| !is_there(&location.id)).collect();
@@ -194,6 +226,30 @@ impl Catalogue {
     /// Every location that vehicles may refer to, those of the present first.
     pub fn known_locations(&self) -> impl Iterator<Item = &Location> {
         self.locations.iter().chain(&self.former_locations)
+    }
+
+    /// The ids of all locations that there were, in the order of their numbers.
+    fn numbered_ids(&self) -> impl Iterator<Item = &str> {
+        let known = self.known_locations().map(|location| &*location.id);
+        let unnumbered = known.filter(|id| !self.location_ids.iter().any(|numbered| numbered == id));
+        self.location_ids.iter().map(String::as_str).chain(unnumbered)
+    }
+
+    /// The number of the location of that id, which it keeps for good; `None` if there never was one.
+    pub fn location_number(&self, id: &str) -> Option<i64> {
+        (1..)
+            .zip(self.numbered_ids())
+            .find(|(_, known)| *known == id)
+            .map(|(number, _)| number)
+    }
+
+    /// The location of the present that is named so.
+    pub fn location(&self, named: &LocationRef) -> Option<&Location> {
+        let is_named = |location: &&Location| match named {
+            LocationRef::Id(id) => location.id == *id,
+            LocationRef::Number(number) => self.location_number(&location.id) == Some(*number),
+        };
+        self.locations.iter().find(is_named)
     }
 
     /// Whether a record may be filed under this site: 0, which stands for none, or one that the reference list shows.
@@ -332,6 +388,39 @@ mod tests {
             .collect();
         assert_eq!(ids, [0, 2]);
         assert_eq!(Catalogue::default().listed_sites("Acme")[0].name, "Acme");
+    }
+
+    #[test]
+    fn locations_are_numbered_for_good_as_they_first_appear() {
+        let location = |id: &str| Location {
+            id: id.into(),
+            name: format!("Place {id}"),
+        };
+        // As a file left it that was applied before there were numbers.
+        let mut catalogue = Catalogue {
+            locations: vec![location("yard"), location("7")],
+            former_locations: vec![location("barn")],
+            ..Catalogue::default()
+        };
+        let numbers = |catalogue: &Catalogue, ids: [&str; 4]| ids.map(|id| catalogue.location_number(id));
+        let ids = ["yard", "7", "barn", "roof"];
+        assert_eq!(numbers(&catalogue, ids), [Some(1), Some(2), Some(3), None]);
+        catalogue.replace_locations(vec![location("roof"), location("barn"), location("7")]);
+        assert_eq!(numbers(&catalogue, ids), [Some(1), Some(2), Some(3), Some(4)]);
+        catalogue.replace_locations(vec![location("yard")]);
+        assert_eq!(numbers(&catalogue, ids), [Some(1), Some(2), Some(3), Some(4)]);
+
+        let found = |named| catalogue.location(&named).map(|location| &*location.id);
+        assert_eq!(found(LocationRef::Number(1)), Some("yard"));
+        assert_eq!(found(LocationRef::Id("yard".into())), Some("yard"));
+        for gone in [
+            LocationRef::Number(2),
+            LocationRef::Id("7".into()),
+            LocationRef::Number(0),
+            LocationRef::Id("1".into()),
+        ] {
+            assert_eq!(found(gone), None);
+        }
     }
 
     #[test]

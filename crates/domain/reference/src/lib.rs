@@ -28,7 +28,8 @@ mod taxonomy;
 mod vehicle_class;
 
 pub use catalogue::{
-    BookingType, Catalogue, Channel, JobBoard, JobStage, Location, MediaBackground, Site, StaffUser, VehicleOptions,
+    BookingType, Catalogue, Channel, JobBoard, JobStage, Location, LocationRef, MediaBackground, Site, StaffUser,
+    VehicleOptions,
 };
 pub use features::{Feature, FeatureGroup, feature, feature_groups};
 pub use lead_lists::{LeadChannel, LeadType, Named};

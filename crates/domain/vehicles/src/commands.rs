@@ -6,7 +6,7 @@ use forecourt_kernel::{
     ContactId, Country, Date, LeadId, Line, LongText, Money, Range, StaffId, TextFilter, Timestamp, ValidationErrors,
     VehicleId, fold,
 };
-use forecourt_reference::{Catalogue, OptionList, StockType, TagChoice, Taxonomy, VehicleClass};
+use forecourt_reference::{Catalogue, LocationRef, OptionList, StockType, TagChoice, Taxonomy, VehicleClass};
 use serde_json::Value as Json;
 
 use crate::declare::{FieldValue, FilterInfo, FilterKind, Key, Reader, Rules};
@@ -187,8 +187,8 @@ pub struct StartDrive {
     pub note: LongText,
     /// The condition of the vehicle; may be empty.
     pub condition: LongText,
-    /// Where the drive starts, by the location's id.
-    pub location: Option<String>,
+    /// Where the drive starts.
+    pub location: Option<LocationRef>,
     /// Whether the contact agreed that their data are kept.
     pub consent: bool,
 }

@@ -62,7 +62,7 @@ impl VehicleDocument {
 /// What a file is called by a caller who sends it: the last part of a path, and `otherwise` if nothing is left of it.
 pub(crate) fn last_part(filename: &str, otherwise: &str) -> String {
     let last = filename.rsplit(['/', '\\']).next().unwrap_or_default().trim();
-    if matches!(last, "" | "." | "..") {
+    if last.trim_matches('.').is_empty() {
         otherwise.to_owned()
     } else {
         last.to_owned()

@@ -5,9 +5,9 @@ use std::str::FromStr;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use forecourt_accounts::Business;
-use forecourt_files::{FileAddresses, FileKind, FileName};
-use forecourt_kernel::{ContactId, Date, Line, LongText, Mail, Random, StaffId, Timestamp, VehicleId, View};
+use forecourt_accounts::{Business, Caller};
+use forecourt_files::{FileKind, FileName, SignedAddresses};
+use forecourt_kernel::{ContactId, Date, Line, LongText, Mail, Random, Scope, StaffId, Timestamp, VehicleId, View};
 use md5::{Digest as _, Md5};
 use serde::{Deserialize, Serialize};
 use sha1::Sha1;
@@ -53,6 +53,24 @@ impl DriveCode {
         &self.0
     }
 }
+
+/// Reads a code to the letter.
+impl FromStr for DriveCode {
+    type Err = InvalidDriveCode;
+
+    fn from_str(text: &str) -> Result<Self, InvalidDriveCode> {
+        if text.len() == CODE_CHARS && text.bytes().all(|byte| ALPHABET.contains(&byte)) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(InvalidDriveCode)
+        }
+    }
+}
+
+/// The text is no code that a drive can have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("no test drive has such a code")]
+pub struct InvalidDriveCode;
 
 impl fmt::Display for DriveCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -233,6 +251,12 @@ pub struct TestDriveContent {
     pub license_number: Line,
     /// The code by which a third party may look it up.
     pub license_code: Line,
+    /// Whether the number was given for the drive, and not copied from the contact.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub gave_license_number: bool,
+    /// Whether the code was given for the drive.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub gave_license_code: bool,
     /// Their national insurance number, when the drive started.
     pub ni: Line,
     /// The day on which they were born, when the drive started.
@@ -266,6 +290,11 @@ pub struct TestDriveContent {
     /// When it ended; `None` while it is active.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<Timestamp>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+const fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 /// A test drive.
@@ -324,11 +353,12 @@ pub struct TestDriveView<'a> {
     /// The contact that drives; null once that is deleted.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<i64>, required))]
     contact: Option<ContactId>,
-    /// The number of their driving licence; may be empty.
+    /// The number of their driving licence; may be empty. Where it comes from the contact's record, it is shown with the scope
+    /// contacts:read.
     license_number: &'a str,
-    /// The code by which a third party may look it up; may be empty.
+    /// The code by which a third party may look it up; may be empty. As for the number.
     license_code: &'a str,
-    /// Their national insurance number; may be empty.
+    /// Their national insurance number; may be empty. It is shown with the scope contacts:read, and so are the next three.
     ni: &'a str,
     /// The day on which they were born; null if unknown.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = Date, required))]
@@ -351,7 +381,7 @@ pub struct TestDriveView<'a> {
     note: &'a str,
     /// The condition of the vehicle; may be empty.
     condition: &'a str,
-    /// The id of the location that it started from; null if none was given.
+    /// The number of the location that it started from; null if none was given.
     #[cfg_attr(feature = "openapi", schema(required))]
     location: Option<i64>,
     /// The name of that location; empty if none was given.
@@ -379,9 +409,9 @@ pub struct DrivePhotoView<'a> {
     filename: &'a str,
     /// Whether it is a video.
     video: bool,
-    /// Where it is seen.
+    /// Where it is seen: for 15 minutes, then a read shows another address.
     url: String,
-    /// Where its least copy is; null of a video.
+    /// Where its least copy is, for as long; null of a video.
     #[cfg_attr(feature = "openapi", schema(required))]
     thumbnail_url: Option<String>,
 }
@@ -409,8 +439,12 @@ struct DriveSignatureView<'a> {
 }
 
 impl<'a> TestDriveView<'a> {
-    /// How `drive`, which is one of `business`, is shown.
-    pub fn new(drive: &'a TestDrive, business: &'a Business, addresses: &FileAddresses, view: View) -> Self {
+    /// How `drive`, which is one of the caller's business, is shown to `by`: what was copied from the contact's record, to those
+    /// who may read contacts.
+    pub fn new(drive: &'a TestDrive, by: &'a Caller, addresses: &SignedAddresses, view: View) -> Self {
+        let business = &*by.business;
+        let may_read_contact = by.may(Scope::ContactsRead);
+        let copied = |text: &'a Line| if may_read_contact { text.as_str() } else { "" };
         let TestDrive {
             id: _,
             vehicle: _,
@@ -421,6 +455,8 @@ impl<'a> TestDriveView<'a> {
             contact,
             license_number,
             license_code,
+            gave_license_number,
+            gave_license_code,
             ni,
             dob,
             license_checked,
@@ -454,18 +490,29 @@ impl<'a> TestDriveView<'a> {
             code: code.as_str(),
             active: drive.is_active(),
             contact: *contact,
-            license_number: license_number.as_str(),
-            license_code: license_code.as_str(),
-            ni: ni.as_str(),
-            dob: *dob,
-            license_checked: *license_checked,
-            license_checked_by: license_checked_by.map(checker).unwrap_or_default(),
+            license_number: match gave_license_number {
+                true => license_number.as_str(),
+                false => copied(license_number),
+            },
+            license_code: match gave_license_code {
+                true => license_code.as_str(),
+                false => copied(license_code),
+            },
+            ni: copied(ni),
+            dob: dob.filter(|_| may_read_contact),
+            license_checked: license_checked.filter(|_| may_read_contact),
+            license_checked_by: license_checked_by
+                .filter(|_| may_read_contact)
+                .map(checker)
+                .unwrap_or_default(),
             return_date: *return_date,
             return_time: return_time.map(|time| time.to_string()).unwrap_or_default(),
             fuel: *fuel,
             note: note.as_str(),
             condition: condition.as_str(),
-            location: location.as_deref().and_then(|id| id.parse().ok()),
+            location: location
+                .as_deref()
+                .and_then(|id| business.catalogue.location_number(id)),
             location_name: location.as_deref().map_or("", |id| location_name(business, id)),
             consent: *consent,
             photo: photos
@@ -489,7 +536,7 @@ fn location_name<'a>(business: &'a Business, id: &'a str) -> &'a str {
 
 impl<'a> DrivePhotoView<'a> {
     /// How a photo of one of the drives of `business` is shown.
-    pub fn new(photo: &'a DrivePhoto, business: &Business, addresses: &FileAddresses) -> Self {
+    pub fn new(photo: &'a DrivePhoto, business: &Business, addresses: &SignedAddresses) -> Self {
         let DrivePhoto {
             filename,
             video,
@@ -596,6 +643,18 @@ mod tests {
             let code = DriveCode::random(&Of(bytes));
             assert_eq!(code.as_str().len(), CODE_CHARS);
             assert!(code.as_str().bytes().all(|byte| ALPHABET.contains(&byte)), "{code}");
+            assert_eq!(code.as_str().parse(), Ok(code));
+        }
+        for text in [
+            "",
+            "2345678",
+            "234567890",
+            "2345678a",
+            "2345678O",
+            "234567\08",
+            "2345678É",
+        ] {
+            assert_eq!(text.parse::<DriveCode>(), Err(InvalidDriveCode), "{text:?}");
         }
     }
 

@@ -54,6 +54,12 @@ pub enum VehicleError {
     /// The vehicle has no medium of that id (`vehicle_media_not_found`).
     #[error("the vehicle has no such medium")]
     MediumNotFound,
+    /// The vehicle has no test drive of that code (`vehicle_drive_not_found`).
+    #[error("the vehicle has no such test drive")]
+    DriveNotFound,
+    /// The terms of the test drive are signed already (`vehicle_drive_signed`).
+    #[error("the terms of the test drive are signed already")]
+    DriveSigned,
     /// There is a test drive of the vehicle already (`vehicle_drive_active`).
     #[error("a test drive of the vehicle is active already")]
     DriveActive,

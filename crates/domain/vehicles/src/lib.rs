@@ -64,8 +64,9 @@ pub use declare::{
 };
 pub use document::{VehicleDocument, VehicleDocumentContent, VehicleDocumentId, VehicleDocumentView};
 pub use drive::{
-    DriveCode, DriveEmailView, DrivePhoto, DrivePhotoView, DriveSignature, DriveSummary, Driver, InvalidSignature,
-    InvalidTimeOfDay, SignatureImage, TestDrive, TestDriveContent, TestDriveId, TestDriveView, TimeOfDay,
+    DriveCode, DriveEmailView, DrivePhoto, DrivePhotoView, DriveSignature, DriveSummary, Driver, InvalidDriveCode,
+    InvalidSignature, InvalidTimeOfDay, SignatureImage, TestDrive, TestDriveContent, TestDriveId, TestDriveView,
+    TimeOfDay,
 };
 pub use error::VehicleError;
 pub use finance::{FinanceExample, example};
@@ -89,10 +90,10 @@ pub use service::{
     accept_offer, add_document, add_drive_photo, add_medium, cancel_reservation, check_publishing, create_vehicle,
     delete_document, delete_medium, delete_vehicle, end_drive, hand_over_vehicle, leave_channel, list_documents,
     list_drives, list_vehicles, make_offer, order_media, preview_vehicles, read_active_drive, read_document,
-    read_vehicle, reject_offer, request_offer, reserve_vehicle, sell_vehicle, set_channels, set_vehicle_status,
-    set_vehicle_tags, sign_drive, start_drive, summarize_drive, undo_sale, update_document, update_vehicle,
-    validate_channels, validate_customer, validate_document, validate_drive, validate_driver, validate_offer,
-    validate_references,
+    read_drive, read_medium, read_vehicle, reject_offer, request_offer, reserve_vehicle, sell_vehicle, set_channels,
+    set_vehicle_status, set_vehicle_tags, sign_drive, start_drive, summarize_drive, undo_sale, update_document,
+    update_vehicle, validate_channels, validate_customer, validate_document, validate_drive, validate_driver,
+    validate_offer, validate_references,
 };
 pub use slug::slug;
 pub use status::{MOVES, Move, StatusChoice, TransitionError, Trigger, VehicleStatus, next};

@@ -147,11 +147,11 @@ pub struct Upload {
 }
 
 impl Upload {
-    /// All that is stored of it, each as a file that everyone who knows its name can read.
-    pub(crate) fn public_files(self) -> Vec<StoredFile> {
+    /// All that is stored of it, each as a file that everyone who knows its name can read, or as one that needs more.
+    pub(crate) fn files(self, public: bool) -> Vec<StoredFile> {
         let thumbnails = self.thumbnails.into_iter().map(|(_, thumbnail)| thumbnail);
         let files = std::iter::once(self.file).chain(thumbnails);
-        files.map(|file| StoredFile { public: true, ..file }).collect()
+        files.map(|file| StoredFile { public, ..file }).collect()
     }
 
     /// The widths of the smaller copies, the least first.

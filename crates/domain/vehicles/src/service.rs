@@ -20,10 +20,10 @@ pub use self::{
     appraise::{accept_offer, make_offer, reject_offer, request_offer, validate_offer},
     documents::{add_document, delete_document, list_documents, read_document, update_document, validate_document},
     drives::{
-        add_drive_photo, end_drive, list_drives, read_active_drive, sign_drive, start_drive, summarize_drive,
-        validate_drive, validate_driver,
+        add_drive_photo, end_drive, list_drives, read_active_drive, read_drive, sign_drive, start_drive,
+        summarize_drive, validate_drive, validate_driver,
     },
-    media::{add_medium, delete_medium, order_media},
+    media::{add_medium, delete_medium, order_media, read_medium},
     reserve::{cancel_reservation, reserve_vehicle},
     sell::{hand_over_vehicle, sell_vehicle, undo_sale},
 };

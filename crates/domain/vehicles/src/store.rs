@@ -143,6 +143,14 @@ pub trait TestDriveReader: VehicleReader {
     /// the drive until the transaction ends.
     async fn active_drive(&mut self, business: BusinessId, vehicle: VehicleId) -> StoreResult<Option<TestDrive>>;
 
+    /// The vehicle's test drive of that code, with its signature.
+    async fn drive(
+        &mut self,
+        business: BusinessId,
+        vehicle: VehicleId,
+        code: &DriveCode,
+    ) -> StoreResult<Option<TestDrive>>;
+
     /// A page of the vehicle's test drives, newest first (id descending), in the simple view without their signatures. A page
     /// whose drives are long may be shorter than requested: its cursor marks where it ends.
     async fn drives(
@@ -267,6 +275,10 @@ mod mocks {
     impl FileReader for MockVehicleFileStore {
         async fn file(&mut self, _: BusinessId, _: &FileName) -> StoreResult<Option<StoredFile>> {
             Ok(None)
+        }
+
+        async fn file_bytes(&mut self, _: BusinessId) -> StoreResult<u64> {
+            Ok(0)
         }
 
         async fn files_after(&mut self, _: BusinessId, _: Option<&FileName>, _: u32) -> StoreResult<Vec<StoredFile>> {

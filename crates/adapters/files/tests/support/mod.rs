@@ -139,6 +139,21 @@ fn answer(request: Request, state: &mut State) -> Answer {
     match (method.as_str(), upload) {
         ("GET" | "HEAD", None) if !key.is_empty() => object(state, &key, headers.get("range")),
         ("GET", None) => list(state, &query),
+        ("PUT", None)
+            if headers
+                .get("if-none-match")
+                .is_some_and(|_| state.objects.contains_key(&key)) =>
+        {
+            Answer::error("412 Precondition Failed", "PreconditionFailed")
+        }
+        ("PUT", None) if headers.contains_key("x-amz-copy-source") => {
+            let source = headers["x-amz-copy-source"].trim_start_matches('/').replace("%2F", "/");
+            let Some(content) = state.objects.get(source.strip_prefix("photos/").unwrap()).cloned() else {
+                return Answer::error("404 Not Found", "NoSuchKey");
+            };
+            state.objects.insert(key, content);
+            Answer::new("200 OK", "<CopyObjectResult><ETag>e</ETag></CopyObjectResult>")
+        }
         ("PUT", None) => {
             state.objects.insert(key, body);
             Answer::new("200 OK", "")

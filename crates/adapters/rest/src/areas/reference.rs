@@ -2,9 +2,9 @@
 
 use forecourt_kernel::{EventName, Line, StaffId};
 use forecourt_reference::{
-    BookingType, DealStage, DocumentKind, Generation, JobBoard, LeadChannel, LeadType, Location, Make, MediaBackground,
-    Model, Named, OptionList, Site, Status, StockType, TagResource, TagSet, TagView, Taxonomy, VehicleClass,
-    VehicleType, deal_stages, document_statuses, vehicle_statuses,
+    BookingType, DealStage, DocumentKind, Generation, JobBoard, LeadChannel, LeadType, Make, MediaBackground, Model,
+    Named, OptionList, Site, Status, StockType, TagResource, TagSet, TagView, Taxonomy, VehicleClass, VehicleType,
+    deal_stages, document_statuses, vehicle_statuses,
 };
 use serde::Serialize;
 use utoipa::{
@@ -176,6 +176,18 @@ struct StaffView<'a> {
     name: &'a str,
     /// What they do.
     role: &'a [String],
+}
+
+/// A place where vehicles stand.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Location)]
+struct LocationView<'a> {
+    /// Its id, as vehicles are written with.
+    id: &'a str,
+    /// Its number, which it keeps for good: test drives are read with it.
+    number: i64,
+    /// Its name, as vehicles are read with.
+    name: &'a str,
 }
 
 /// The values of a vehicle's field.
@@ -359,12 +371,24 @@ async fn list_sites(call: Call) -> Result<Reply, ApiError> {
 
 /// List the locations
 ///
-/// Where vehicles stand: they are written with a location's id, and read with its name.
+/// Where vehicles stand: they are written with a location's id, and read with its name. Test drives are read with its number.
 #[utoipa::path(get, path = "/2.0/reference/locations", tag = "reference", security(("bearer" = ["reference:read"])),
     params(FieldsParameter),
-    responses((status = 200, description = "The locations", body = Envelope<Vec<Location>>)))]
+    responses((status = 200, description = "The locations", body = Envelope<Vec<LocationView<'static>>>)))]
 async fn list_locations(call: Call) -> Result<Reply, ApiError> {
-    answer(&call, &call.caller.business.catalogue.locations)
+    let catalogue = &call.caller.business.catalogue;
+    let shown: Vec<_> = catalogue
+        .locations
+        .iter()
+        .filter_map(|location| {
+            Some(LocationView {
+                id: &location.id,
+                number: catalogue.location_number(&location.id)?,
+                name: &location.name,
+            })
+        })
+        .collect();
+    answer(&call, &shown)
 }
 
 /// List the kinds of appointment that can be booked

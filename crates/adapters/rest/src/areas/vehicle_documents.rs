@@ -5,9 +5,10 @@ use std::cell::RefCell;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use forecourt_dealership::Session;
 use forecourt_files::{FileKind, FileStoreError, OpenFile, StoredFile};
-use forecourt_kernel::{Field, Line, LongText, StoreError, Target, VehicleId, View};
+use forecourt_kernel::{Field, Line, LongText, StoreError, Target, Timestamp, VehicleId, View};
 use forecourt_vehicles::{
-    self as vehicles, AddVehicleDocument, UpdateVehicleDocument, VehicleDocumentId, VehicleDocumentView,
+    self as vehicles, AddVehicleDocument, UpdateVehicleDocument, VehicleDocument, VehicleDocumentId,
+    VehicleDocumentView,
 };
 use futures_util::{StreamExt as _, stream};
 use serde::{Deserialize, Serialize};
@@ -22,14 +23,17 @@ use crate::{
     body::Form,
     call::Call,
     code::Code,
+    conditional::RecordState,
     error::ApiError,
+    extraction::UploadedFile,
     file_body::{self, FileBody},
     list::{PageEnvelope, RecordSize},
     operation::{Declared, Operation, operations},
     parameters::{FieldsParameter, PageParameters, parameters},
+    query::Rendering,
     reply::{self, Answer, Envelope, Reply},
     schemas::DocumentId,
-    upload::{Upload, UploadedFile},
+    upload::Upload,
     write::Prepared,
 };
 
@@ -40,6 +44,7 @@ pub(super) fn operations() -> Declared<Vec<Operation>> {
     Ok(operations![
         self::<__path_list_vehicle_documents> list_vehicle_documents,
         self::<__path_create_vehicle_document> create_vehicle_document { upload: Some(Upload::Document) },
+        self::<__path_read_vehicle_document> read_vehicle_document,
         self::<__path_download_vehicle_document> download_vehicle_document,
         self::<__path_update_vehicle_document> update_vehicle_document,
         self::<__path_delete_vehicle_document> delete_vehicle_document,
@@ -76,7 +81,7 @@ async fn list_vehicle_documents(call: Call) -> Result<Answer, ApiError> {
     responses((status = 201, description = "The document that was uploaded", body = Envelope<VehicleDocumentView<'static>>),
         (status = 404, description = "`vehicle_not_found`")))]
 async fn create_vehicle_document(call: Call) -> Result<Reply, ApiError> {
-    let read = call.body().and_then(|body: DocumentBody| body.read(&call));
+    let read = call.body().await.and_then(|body: DocumentBody| body.read(&call));
     let (document, file, kind) = match call.strictly(read) {
         Ok(read) => read,
         Err(refused) => return call.refuse(refused).await,
@@ -114,6 +119,40 @@ async fn create_vehicle_document(call: Call) -> Result<Reply, ApiError> {
     outcome
 }
 
+/// Read a document of a vehicle
+///
+/// What is kept of it but its content.
+#[utoipa::path(get, path = "/2.0/vehicles/{id}/documents/{document_id}", tag = "vehicles",
+    security(("bearer" = ["vehicle-documents:read"])), params(IdParameter, DocumentIdParameter, FieldsParameter),
+    responses((status = 200, description = "The document", body = Envelope<VehicleDocumentView<'static>>),
+        (status = 404, description = "`vehicle_not_found`, `vehicle_document_not_found`")))]
+async fn read_vehicle_document(call: Call) -> Result<Reply, ApiError> {
+    let rendering = Rendering {
+        view: View::Full,
+        fields: call.fields()?,
+    };
+    let document = found(&call).await?;
+    let state = RecordState {
+        version: document.version,
+        // No change of the business's file shows in it.
+        updated: Timestamp::from_epoch_seconds(i64::MAX),
+    };
+    call.record(state, &rendering, &VehicleDocumentView::new(&document))
+}
+
+/// The document that the path names. A missing vehicle is reported before a missing document.
+async fn found(call: &Call) -> Result<VehicleDocument, ApiError> {
+    let vehicle: VehicleId = call.id(Code::VEHICLE_NOT_FOUND)?;
+    let mut session = call.read().await?;
+    match call.second_id::<VehicleDocumentId>(Code::VEHICLE_DOCUMENT_NOT_FOUND) {
+        Ok(id) => Ok(vehicles::read_document(session.as_mut(), &call.caller, vehicle, id).await?),
+        Err(absent) => {
+            vehicles::read_vehicle(session.as_mut(), &call.caller, vehicle).await?;
+            Err(absent)
+        }
+    }
+}
+
 /// Download a document of a vehicle
 #[utoipa::path(get, path = "/2.0/vehicles/{id}/documents/{document_id}/download", tag = "vehicles",
     security(("bearer" = ["vehicle-documents:read"])), params(IdParameter, DocumentIdParameter, FieldsParameter),
@@ -121,21 +160,10 @@ async fn create_vehicle_document(call: Call) -> Result<Reply, ApiError> {
         (status = 404, description = "`vehicle_not_found`, `vehicle_document_not_found`")))]
 async fn download_vehicle_document(call: Call) -> Result<Answer, ApiError> {
     let fields = call.fields()?;
-    let vehicle: VehicleId = call.id(Code::VEHICLE_NOT_FOUND)?;
-    let mut session = call.read().await?;
-    let id = match call.second_id::<VehicleDocumentId>(Code::VEHICLE_DOCUMENT_NOT_FOUND) {
-        Ok(id) => id,
-        Err(absent) => {
-            // A missing vehicle is reported before a missing document.
-            vehicles::read_vehicle(session.as_mut(), &call.caller, vehicle).await?;
-            return Err(absent);
-        }
-    };
-    let document = vehicles::read_document(session.as_mut(), &call.caller, vehicle, id).await?;
-    drop(session);
+    let document = found(&call).await?;
     let file = document.content.file;
     let download = DocumentDownload {
-        id: id.to_string(),
+        id: document.id.to_string(),
         name: document.content.name.into_string(),
         extension: file.kind.extension(),
         mime: file.kind.mime(),
@@ -196,7 +224,7 @@ async fn with_content(call: &Call, file: &StoredFile, shown: &Value) -> Result<A
     responses((status = 200, description = "The document", body = Envelope<VehicleDocumentView<'static>>),
         (status = 404, description = "`vehicle_not_found`, `vehicle_document_not_found`")))]
 async fn update_vehicle_document(call: Call) -> Result<Reply, ApiError> {
-    let command = call.body().and_then(|body: DocumentPatch| body.read());
+    let command = call.body().await.and_then(|body: DocumentPatch| body.read());
     call.write(command, async |session: &mut dyn Session, command| {
         let (vehicle, document) = ids(&call, session).await?;
         let document = vehicles::update_document(session, &call.caller, vehicle, document, command).await?;

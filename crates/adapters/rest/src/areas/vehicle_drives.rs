@@ -4,34 +4,42 @@ use std::time::Duration;
 
 use forecourt_accounts::Rules;
 use forecourt_dealership::Session;
-use forecourt_files::FileKind;
+use forecourt_files::{FileKind, SignedAddresses};
 use forecourt_kernel::{
     BoundedText, BoxError, ContactId, Date, Field, Line, LongText, Target, ValidationErrors, VehicleId, View,
+    bounds::MAX_LINE_CHARS,
 };
+use forecourt_reference::LocationRef;
 use forecourt_vehicles::{
-    self as vehicles, AddDrivePhoto, DriveEmailView, DrivePhotoView, SignDrive, SignatureImage, StartDrive, TestDrive,
-    TestDriveView, TimeOfDay,
+    self as vehicles, AddDrivePhoto, DriveCode, DriveEmailView, DrivePhotoView, SignDrive, SignatureImage, StartDrive,
+    TestDrive, TestDriveView, TimeOfDay,
 };
 use serde::Deserialize;
 use tokio::time::timeout;
 use utoipa::{
     ToSchema,
-    openapi::{RefOr, Schema},
+    openapi::{
+        RefOr, Schema,
+        schema::{ObjectBuilder, SchemaType, Type},
+    },
 };
 
 use super::{vehicle_media::addresses, vehicles::IdParameter};
 use crate::{
     body::Form,
-    call::Call,
+    call::{Call, Sender},
     code::Code,
+    detach::run_to_completion,
     error::ApiError,
+    extraction::UploadedFile,
     file_body::{self, FileBody, files_of},
     list::{PageEnvelope, RecordSize},
-    operation::{Declared, Operation, operations},
-    parameters::{FieldsParameter, ListRenderingParameters, PageParameters},
+    operation::{Created, Declared, Operation, operations},
+    parameters::{FieldsParameter, ListRenderingParameters, PageParameters, parameters},
     record::OfContact,
     reply::{Answer, Envelope, Reply},
-    upload::{Upload, UploadedFile},
+    schemas,
+    upload::Upload,
     validated::ParsedBody,
     write::Prepared,
 };
@@ -45,11 +53,12 @@ pub(super) fn operations() -> Declared<Vec<Operation>> {
     Ok(operations![
         self::<__path_list_test_drives> list_test_drives,
         self::<__path_read_active_test_drive> read_active_test_drive,
-        self::<__path_start_test_drive> start_test_drive { created_segment: Some("active") },
+        self::<__path_read_test_drive> read_test_drive,
+        self::<__path_start_test_drive> start_test_drive { created: Created::Code },
         self::<__path_end_test_drive> end_test_drive,
         self::<__path_sign_test_drive> sign_test_drive,
         self::<__path_email_test_drive> email_test_drive,
-        self::<__path_add_drive_photo> add_drive_photo { upload: Some(Upload::Media) },
+        self::<__path_add_drive_photo> add_drive_photo { upload: Some(Upload::Media), created: Created::Unreadable },
     ])
 }
 
@@ -59,11 +68,17 @@ fn shown(
     drive: &TestDrive,
     answer: impl FnOnce(&OfContact<TestDriveView<'_>>) -> Result<Reply, ApiError>,
 ) -> Result<Reply, ApiError> {
-    let addresses = addresses(call);
+    let addresses = signed(call);
     answer(&OfContact {
         contact: drive.content.contact,
-        view: TestDriveView::new(drive, &call.caller.business, &addresses, View::Full),
+        view: TestDriveView::new(drive, &call.caller, &addresses, View::Full),
     })
+}
+
+/// The addresses of private files in an answer to this call.
+fn signed(call: &Call) -> SignedAddresses {
+    let key = call.worker.shared.address_key.clone();
+    SignedAddresses::new(addresses(call), key, call.clock().now())
 }
 
 /// List a vehicle's test drives
@@ -82,13 +97,8 @@ async fn list_test_drives(call: Call) -> Result<Answer, ApiError> {
         RecordSize::Large,
         async move |session, call, page| vehicles::list_drives(session, &call.caller, id, page, view).await,
         |item, drive| {
-            let addresses = addresses(item.call);
-            item.show(&TestDriveView::new(
-                drive,
-                &item.call.caller.business,
-                &addresses,
-                item.view,
-            ))
+            let addresses = signed(item.call);
+            item.show(&TestDriveView::new(drive, &item.call.caller, &addresses, item.view))
         },
     )
     .await
@@ -108,16 +118,49 @@ async fn read_active_test_drive(call: Call) -> Result<Reply, ApiError> {
     shown(&call, &drive, |drive| Reply::projected(&drive.view, fields.as_ref()))
 }
 
+/// Read a test drive of a vehicle
+#[utoipa::path(get, path = "/2.0/vehicles/{id}/test-drives/{code}", tag = "vehicles", security(("bearer" = ["vehicle-drives:read"])),
+    params(IdParameter, CodeParameter, FieldsParameter),
+    responses((status = 200, description = "The drive", body = Envelope<TestDriveView<'static>>),
+        (status = 404, description = "`vehicle_not_found`, `vehicle_drive_not_found`")))]
+async fn read_test_drive(call: Call) -> Result<Reply, ApiError> {
+    let fields = call.fields()?;
+    let id = call.id(Code::VEHICLE_NOT_FOUND)?;
+    let mut session = call.read().await?;
+    let code: DriveCode = match call.second_id(Code::VEHICLE_DRIVE_NOT_FOUND) {
+        Ok(code) => code,
+        Err(absent) => {
+            // A missing vehicle is reported before a missing drive.
+            vehicles::read_vehicle(session.as_mut(), &call.caller, id).await?;
+            return Err(absent);
+        }
+    };
+    let drive = vehicles::read_drive(session.as_mut(), &call.caller, id, &code).await?;
+    let reply = shown(&call, &drive, |drive| Reply::projected(&drive.view, fields.as_ref()))?;
+    Ok(match fields {
+        None => call.known_by_content(reply),
+        Some(_) => reply,
+    })
+}
+
+parameters! {
+    path CodeParameter;
+
+    /// The drive's code.
+    code: schemas::DriveCode;
+}
+
 /// Start a test drive
 ///
-/// Of each vehicle one is active at most.
+/// Of a vehicle in stock, to order or courtesy that is neither a draft nor sold; of each one is active at most. What is known of
+/// the contact's licence and person is copied for a key with the scope contacts:read.
 #[utoipa::path(post, path = "/2.0/vehicles/{id}/test-drives", tag = "vehicles", security(("bearer" = ["vehicle-drives:write"])),
     params(IdParameter), request_body = StartBody,
     responses((status = 201, description = "The drive", body = Envelope<TestDriveView<'static>>),
         (status = 404, description = "`vehicle_not_found`"),
-        (status = 409, description = "`vehicle_drive_active`")))]
+        (status = 409, description = "`vehicle_status_transition_invalid`, `vehicle_drive_active`")))]
 async fn start_test_drive(call: Call) -> Result<Reply, ApiError> {
-    let read = call.body().map(|body: StartBody| body.read(&call.rules()));
+    let read = call.read_body(|body: StartBody, rules| Ok(body.read(rules))).await;
     let command = call
         .validated(read, async |session, command| {
             Ok(vehicles::validate_driver(session, &call.caller.business, command.contact).await?)
@@ -157,14 +200,15 @@ async fn end_test_drive(call: Call) -> Result<Reply, ApiError> {
 
 /// Sign the terms of a vehicle's active test drive
 ///
-/// Records who agreed to them, when and from where, with digests of the terms as they are.
+/// Records who agreed to them, when and from where, with digests of the terms as they are. A drive is signed once.
 #[utoipa::path(post, path = "/2.0/vehicles/{id}/test-drives/esign", tag = "vehicles", security(("bearer" = ["vehicle-drives:write"])),
     params(IdParameter), request_body = SignatureBody,
     responses((status = 200, description = "The drive", body = Envelope<TestDriveView<'static>>),
         (status = 404, description = "`vehicle_not_found`"),
-        (status = 409, description = "`vehicle_drive_not_active`")))]
+        (status = 409, description = "`vehicle_drive_not_active`, `vehicle_drive_signed`")))]
 async fn sign_test_drive(call: Call) -> Result<Reply, ApiError> {
-    let command = call.body().and_then(|body: SignatureBody| body.read(&call));
+    let sender = call.sender.clone();
+    let command = call.read_body(|body: SignatureBody, _| body.read(sender)).await;
     call.write(command, async |session: &mut dyn Session, command| {
         let target: Target<_> = call.target(Code::VEHICLE_NOT_FOUND)?;
         let drive = vehicles::sign_drive(session, call.clock().as_ref(), &call.caller, target, command).await?;
@@ -188,7 +232,17 @@ async fn email_test_drive(call: Call) -> Result<Reply, ApiError> {
         Err(refused) => return call.refuse(refused).await,
     };
     let mails = &call.worker.shared.drive_mails;
-    let _lock = mails.lock((call.caller.business_id(), id)).await;
+    let lock = mails.lock((call.caller.business_id(), id)).await;
+    // Else a caller who goes away while the mail is under way would have a retry send it again.
+    run_to_completion(async move {
+        let _lock = lock;
+        send_drive_mail(&call).await
+    })
+    .await
+}
+
+/// Sends the mail, then stores the answer.
+async fn send_drive_mail(call: &Call) -> Result<Reply, ApiError> {
     let composed = call.prepare(async |session: &mut dyn Session| {
         let target: Target<VehicleId> = call.target(Code::VEHICLE_NOT_FOUND)?;
         Ok(vehicles::summarize_drive(session, &call.caller, target).await?)
@@ -216,7 +270,8 @@ async fn email_test_drive(call: Call) -> Result<Reply, ApiError> {
 
 /// Add a photo or video to a vehicle's active test drive
 ///
-/// A JPEG, PNG or WEBP picture, or an MP4 or MOV video, of at most 25 MB. What it is its content says, not its name.
+/// A JPEG, PNG or WEBP picture, or an MP4 or MOV video, of at most 25 MB. What it is its content says, not its name. Its addresses
+/// can be read for 15 minutes; a later read of the drive shows others, and a key with the scope vehicle-drives:read reads them always.
 #[utoipa::path(post, path = "/2.0/vehicles/{id}/test-drives/photo", tag = "vehicles", security(("bearer" = ["vehicle-drives:write"])),
     params(IdParameter), request_body(content((PhotoBody = "application/json"), (PhotoBody = "multipart/form-data"))),
     responses((status = 201, description = "What was added", body = Envelope<DrivePhotoView<'static>>),
@@ -224,7 +279,7 @@ async fn email_test_drive(call: Call) -> Result<Reply, ApiError> {
         (status = 409, description = "`vehicle_drive_not_active`"),
         (status = 422, description = "`vehicle_drive_photo_failed`")))]
 async fn add_drive_photo(call: Call) -> Result<Reply, ApiError> {
-    let read = call.body().and_then(|body: PhotoBody| body.read(&call));
+    let read = call.body().await.and_then(|body: PhotoBody| body.read(&call));
     let (file, kind, filename) = match call.strictly(read) {
         Ok(read) => read,
         Err(refused) => return call.refuse(refused).await,
@@ -241,7 +296,7 @@ async fn add_drive_photo(call: Call) -> Result<Reply, ApiError> {
         return Ok(reply);
     }
     let upload = match call
-        .store_public_file(file, kind, Code::VEHICLE_DRIVE_PHOTO_FAILED)
+        .store_shown_file(file, kind, false, Code::VEHICLE_DRIVE_PHOTO_FAILED)
         .await
     {
         Ok(upload) => upload,
@@ -253,7 +308,7 @@ async fn add_drive_photo(call: Call) -> Result<Reply, ApiError> {
     let outcome = call.write(Ok(command), async |session: &mut dyn Session, command| {
         let target: Target<_> = call.target(Code::VEHICLE_NOT_FOUND)?;
         let (_, photo) = vehicles::add_drive_photo(session, &call.caller, target, command).await?;
-        Reply::created(&DrivePhotoView::new(&photo, &call.caller.business, &addresses(&call)))
+        Reply::created(&DrivePhotoView::new(&photo, &call.caller.business, &signed(&call)))
     });
     let outcome = outcome.await;
     call.discard_unused(&stored, &outcome).await;
@@ -268,11 +323,11 @@ struct StartBody {
     #[serde(default)]
     #[schema(value_type = i64, required)]
     contact: Field<i64>,
-    /// The number of their driving licence; the contact's by default.
+    /// The number of their driving licence; by default the contact's, if the key may read contacts.
     #[serde(default)]
     #[schema(value_type = Option<String>, max_length = 255)]
     license_number: Field<Line>,
-    /// The code by which a third party may look it up; the contact's by default.
+    /// The code by which a third party may look it up; by default as for the number.
     #[serde(default)]
     #[schema(value_type = Option<String>, max_length = 255)]
     license_code: Field<Line>,
@@ -296,14 +351,24 @@ struct StartBody {
     #[serde(default)]
     #[schema(value_type = Option<String>, max_length = 20_000)]
     condition: Field<LongText>,
-    /// Location id of where the drive starts.
+    /// The location where the drive starts, by its id (a string) or its number (an integer).
     #[serde(default)]
-    #[schema(value_type = Option<i64>)]
-    location: Field<i64>,
+    #[schema(schema_with = location_schema)]
+    location: Field<LocationRef>,
     /// Whether the contact agreed that their data are kept; false by default.
     #[serde(default)]
     #[schema(value_type = Option<bool>)]
     consent: Field<bool>,
+}
+
+fn location_schema() -> RefOr<Schema> {
+    ObjectBuilder::new()
+        .schema_type(SchemaType::from_iter([Type::String, Type::Integer, Type::Null]))
+        .max_length(Some(MAX_LINE_CHARS))
+        .description(Some(
+            "The location where the drive starts: its id as a string, or its number as an integer.",
+        ))
+        .into()
 }
 
 impl StartBody {
@@ -329,10 +394,10 @@ impl StartBody {
         let fuel = form.optional("fuel", fuel);
         let note = form.optional("note", note).unwrap_or_default();
         let condition = form.optional("condition", condition).unwrap_or_default();
-        let location = form.optional("location", location).map(|id| id.to_string());
+        let location = form.optional("location", location);
         let consent = form.optional("consent", consent).unwrap_or_default();
         let mut errors = form.finish(()).err().unwrap_or_default();
-        errors.extend(vehicles::validate_drive(rules, return_date, fuel, location.as_deref()));
+        errors.extend(vehicles::validate_drive(rules, return_date, fuel, location.as_ref()));
         let command = contact.map(|contact| StartDrive {
             contact,
             license_number,
@@ -364,7 +429,7 @@ struct SignatureBody {
 }
 
 impl SignatureBody {
-    fn read(self, call: &Call) -> Result<SignDrive, ApiError> {
+    fn read(self, sender: Sender) -> Result<SignDrive, ApiError> {
         let Self { signature, name } = self;
         let mut form = Form::new();
         let signature = form.required("signature", signature);
@@ -377,8 +442,8 @@ impl SignatureBody {
         let command = signature.zip(name).map(|(signature, name)| SignDrive {
             name,
             signature,
-            ip: call.sender.address.clone(),
-            browser: call.sender.agent.clone(),
+            ip: sender.address,
+            browser: sender.agent,
         });
         Ok(form.finish_found(command)?)
     }

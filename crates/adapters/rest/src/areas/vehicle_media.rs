@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use forecourt_dealership::Session;
 use forecourt_files::FileKind;
-use forecourt_kernel::{BoundedList, Field, Line, Target};
+use forecourt_kernel::{BoundedList, Field, Line, Target, View};
 use forecourt_vehicles::{self as vehicles, AddMedium, FileAddresses, MediumKind, MediumView, OrderMedia, YouTubeId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -14,19 +14,23 @@ use crate::{
     body::Form,
     call::Call,
     code::Code,
+    conditional::RecordState,
     error::ApiError,
+    extraction::{FileMember, UploadedFile},
     file_body::{FileBody, files_of},
     operation::{Declared, Operation, operations},
     parameters::{FieldsParameter, parameters},
+    query::Rendering,
     reply::{Envelope, Reply},
     schemas::{self, MediumId},
-    upload::{FileMember, Upload, UploadedFile},
+    upload::Upload,
     write::Prepared,
 };
 
 pub(super) fn operations() -> Declared<Vec<Operation>> {
     Ok(operations![
         self::<__path_list_vehicle_media> list_vehicle_media,
+        self::<__path_read_vehicle_media> read_vehicle_media,
         self::<__path_create_vehicle_media> create_vehicle_media { upload: Some(Upload::Media) },
         self::<__path_order_vehicle_media> order_vehicle_media,
         self::<__path_delete_vehicle_media> delete_vehicle_media,
@@ -54,10 +58,39 @@ async fn list_vehicle_media(call: Call) -> Result<Reply, ApiError> {
     Reply::projected(&media, fields.as_ref())
 }
 
+/// Read a photo or video of a vehicle
+#[utoipa::path(get, path = "/2.0/vehicles/{id}/media/{media_id}", tag = "vehicles", security(("bearer" = ["vehicles:read"])),
+    params(IdParameter, MediaIdParameter, FieldsParameter),
+    responses((status = 200, description = "The photo or video", body = Envelope<MediumView<'static>>),
+        (status = 404, description = "`vehicle_not_found`, `vehicle_media_not_found`")))]
+async fn read_vehicle_media(call: Call) -> Result<Reply, ApiError> {
+    let rendering = Rendering {
+        view: View::Full,
+        fields: call.fields()?,
+    };
+    let id = call.id(Code::VEHICLE_NOT_FOUND)?;
+    let medium: String = call.second_id(Code::VEHICLE_MEDIA_NOT_FOUND)?;
+    let mut session = call.read().await?;
+    let vehicle = vehicles::read_medium(session.as_mut(), &call.caller, id, &medium).await?;
+    let media = MediumView::all(&vehicle, call.caller.business_id(), &addresses(&call));
+    let found = vehicle
+        .content
+        .media
+        .find(&medium)
+        .and_then(|(position, _)| media.get(position - 1));
+    // It has no version of its own: whatever changes it changes the vehicle.
+    let state = RecordState {
+        version: vehicle.version,
+        updated: vehicle.updated,
+    };
+    call.record(state, &rendering, &found)
+}
+
 /// Add a photo or video to a vehicle
 ///
 /// A JPEG, PNG or WEBP picture, an MP4 or MOV video, of at most 25 MB, or a video on YouTube. What a file is its content says, not
-/// its name. Pictures are turned upright, lose their metadata, and get smaller copies.
+/// its name. Pictures are turned upright, lose their metadata, and get smaller copies; videos lose what they say of places and
+/// people.
 #[utoipa::path(post, path = "/2.0/vehicles/{id}/media", tag = "vehicles", security(("bearer" = ["vehicle-media:write"])),
     params(IdParameter), request_body(content((MediaBody = "application/json"), (MediaBody = "multipart/form-data")),
         extensions(("x-rules" = json!({
@@ -69,7 +102,7 @@ async fn list_vehicle_media(call: Call) -> Result<Reply, ApiError> {
         (status = 404, description = "`vehicle_not_found`"),
         (status = 422, description = "`vehicle_media_upload_failed`")))]
 async fn create_vehicle_media(call: Call) -> Result<Reply, ApiError> {
-    let read = call.body().and_then(|body: MediaBody| body.read(&call));
+    let read = call.body().await.and_then(|body: MediaBody| body.read(&call));
     let wanted = match call.strictly(read) {
         Ok(wanted) => wanted,
         Err(refused) => return call.refuse(refused).await,
@@ -87,7 +120,7 @@ async fn create_vehicle_media(call: Call) -> Result<Reply, ApiError> {
         WantedMedium::YouTube(id) => (AddMedium::YouTube(id), Vec::new()),
         WantedMedium::File(file, kind, of) => {
             let stored = call
-                .store_public_file(file, of, Code::VEHICLE_MEDIA_UPLOAD_FAILED)
+                .store_shown_file(file, of, true, Code::VEHICLE_MEDIA_UPLOAD_FAILED)
                 .await;
             let upload = match stored {
                 Ok(upload) => upload,
@@ -118,7 +151,7 @@ async fn create_vehicle_media(call: Call) -> Result<Reply, ApiError> {
     responses((status = 200, description = "All media", body = Envelope<Vec<MediumView<'static>>>),
         (status = 404, description = "`vehicle_not_found`")))]
 async fn order_vehicle_media(call: Call) -> Result<Reply, ApiError> {
-    let command = call.body().and_then(|body: MediaOrderBody| body.read());
+    let command = call.body().await.and_then(|body: MediaOrderBody| body.read());
     call.write(command, async |session: &mut dyn Session, command| {
         let target: Target<_> = call.target(Code::VEHICLE_NOT_FOUND)?;
         let vehicle = vehicles::order_media(session, call.clock().as_ref(), &call.caller, target, command).await?;

@@ -80,6 +80,11 @@ codes! {
         cause: "It is damaged, cut short, or has too many pixels.",
         remedy: "Open it in another program; if that can show it, save it anew as JPEG and send that.",
     }
+    VEHICLE_DRIVE_NOT_FOUND = NOT_FOUND, "vehicle_drive_not_found" {
+        meaning: "The vehicle has no such test drive.",
+        cause: "The code is wrong, or it is one of another vehicle's drives.",
+        remedy: "List the drives with `GET /2.0/vehicles/{id}/test-drives`.",
+    }
     VEHICLE_DRIVE_ACTIVE = CONFLICT, "vehicle_drive_active" {
         meaning: "A test drive of the vehicle is active already.",
         cause: "The last one was not ended.",
@@ -89,6 +94,11 @@ codes! {
         meaning: "No test drive of the vehicle is active.",
         cause: "None was started, or it has ended.",
         remedy: "Start one with `POST /2.0/vehicles/{id}/test-drives`.",
+    }
+    VEHICLE_DRIVE_SIGNED = CONFLICT, "vehicle_drive_signed" {
+        meaning: "The terms of the test drive are signed already.",
+        cause: "A drive is signed once.",
+        remedy: "Read the signature with `GET /2.0/vehicles/{id}/test-drives/active`. For other terms end the drive, and start another one.",
     }
     VEHICLE_DRIVE_PHOTO_FAILED = UNPROCESSABLE_ENTITY, "vehicle_drive_photo_failed" {
         meaning: "The photo of the test drive could not be processed.",
@@ -111,8 +121,8 @@ codes! {
         remedy: "Use the operations of that process.",
     }
     VEHICLE_STATUS_TRANSITION_INVALID = CONFLICT, "vehicle_status_transition_invalid" {
-        meaning: "The vehicle cannot go from its status to that one.",
-        cause: "The move is not among those that its stock type allows.",
+        meaning: "The vehicle's status does not allow it.",
+        cause: "The move is not among those that its stock type allows, or nobody drives a vehicle of its type and status: a draft, a sold one, a customer's or an appraisal.",
         remedy: "Read the vehicle's present status, and take the steps that lead on from it.",
     }
     VEHICLE_PUBLISH_INCOMPLETE = CONFLICT, "vehicle_publish_incomplete" {
@@ -189,8 +199,7 @@ fn operations() -> Declared<Vec<Operation>> {
     responses((status = 201, description = "The vehicle that was created", body = Envelope<FullVehicle>),
         (status = 422, description = "`validation_failed`, `vehicle_costs_full`")))]
 async fn create_vehicle(call: Call) -> Result<Reply, ApiError> {
-    let body = call.body();
-    let read = body.map(|body: NewVehicleBody| body.read(&call.rules()));
+    let read = call.read_body(|body: NewVehicleBody, rules| Ok(body.read(rules))).await;
     let command = call
         .validated(read, async |session, command| {
             let NewVehicle {
@@ -239,8 +248,9 @@ async fn read_vehicle(call: Call) -> Result<Reply, ApiError> {
         (status = 409, description = "`vehicle_publish_incomplete`, whose `details.missing` are the fields that it would lack"),
         (status = 422, description = "`validation_failed`, `vehicle_costs_full`")))]
 async fn update_vehicle(call: Call) -> Result<Reply, ApiError> {
-    let body = call.body();
-    let read = body.map(|body: VehicleChangesBody| body.read(&call.rules()));
+    let read = call
+        .read_body(|body: VehicleChangesBody, rules| Ok(body.read(rules)))
+        .await;
     let command = call
         .validated(read, async |session, command| {
             let (owner, parent) = (command.owner.flatten(), command.parent.flatten());
@@ -286,7 +296,7 @@ async fn delete_vehicle(call: Call) -> Result<Reply, ApiError> {
         (status = 404, description = "`vehicle_not_found`"),
         (status = 409, description = "`vehicle_status_process_required`, `vehicle_status_transition_invalid`")))]
 async fn set_vehicle_status(call: Call) -> Result<Reply, ApiError> {
-    let choice = call.body().and_then(|body: VehicleStatusBody| Ok(body.choice()?));
+    let choice = call.body().await.and_then(|body: VehicleStatusBody| Ok(body.choice()?));
     write_vehicle(&call, choice, async |session: &mut dyn Session, choice| {
         let id = call.target(Code::VEHICLE_NOT_FOUND)?;
         let vehicle = vehicles::set_vehicle_status(session, call.clock().as_ref(), &call.caller, id, choice).await?;
@@ -316,7 +326,7 @@ async fn read_vehicle_tags(call: Call) -> Result<Reply, ApiError> {
     responses((status = 200, description = "The tags", body = Envelope<RecordTags<'static>>),
         (status = 404, description = "`vehicle_not_found`")))]
 async fn set_vehicle_tags(call: Call) -> Result<Reply, ApiError> {
-    let command = call.body().and_then(|body: VehicleTagsBody| Ok(body.command()?));
+    let command = call.body().await.and_then(|body: VehicleTagsBody| Ok(body.command()?));
     call.write(command, async |session: &mut dyn Session, command| {
         let id = call.target(Code::VEHICLE_NOT_FOUND)?;
         let vehicle = vehicles::set_vehicle_tags(session, call.clock().as_ref(), &call.caller, id, command).await?;
@@ -395,6 +405,8 @@ impl From<VehicleError> for ApiError {
                 Self::new(Code::VEHICLE_DOCUMENT_NOT_FOUND, "this vehicle has no such document")
             }
             VehicleError::MediumNotFound => Self::new(Code::VEHICLE_MEDIA_NOT_FOUND, message),
+            VehicleError::DriveNotFound => Self::new(Code::VEHICLE_DRIVE_NOT_FOUND, message),
+            VehicleError::DriveSigned => Self::new(Code::VEHICLE_DRIVE_SIGNED, message),
             VehicleError::DriveActive => Self::new(Code::VEHICLE_DRIVE_ACTIVE, message),
             VehicleError::DriveNotActive => Self::new(Code::VEHICLE_DRIVE_NOT_ACTIVE, message),
             VehicleError::Store(error) => error.into(),

@@ -25,7 +25,7 @@ use crate::{
     areas::{self, AREAS},
     code::Code,
     conditional::MAX_TAGS_BYTES,
-    operation::{Description, Operation, SECURITY_SCHEME},
+    operation::{Created, Description, Operation, SECURITY_SCHEME},
     schemas,
 };
 
@@ -237,7 +237,9 @@ fn complete(operation: &Operation, mut declaration: Declaration) -> Declaration 
             .header("ETag", entity_tag());
         responses.insert("304".into(), known.build().into());
     }
-    if let Some(RefOr::T(created)) = declaration.responses.responses.get_mut("201") {
+    if operation.created != Created::Unreadable
+        && let Some(RefOr::T(created)) = declaration.responses.responses.get_mut("201")
+    {
         let about = "The path of what was created";
         created.headers.insert("Location".into(), text_header(about).into());
     }

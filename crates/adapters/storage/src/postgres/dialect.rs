@@ -1,5 +1,12 @@
 //! What PostgreSQL does in its own way.
 
+use diesel::dsl::sql;
+use diesel::sql_types::{Nullable, Text};
+use forecourt_kernel::StoreResult;
+
+use crate::error::store_error;
+use crate::statement::RunQueryDsl;
+
 /// `insert_many!(conn, table, rows)` inserts the rows of a `Vec`, many in one statement, and answers how many they were.
 ///
 /// One row alone goes by a statement that stays prepared; the text of a longer one depends on how many rows there are.
@@ -124,6 +131,16 @@ macro_rules! stored {
     ($conn:expr, $row:expr, $values:ty) => {
         diesel::QueryResult::Ok(None::<$values>)
     };
+}
+
+/// The timeline of the database's server, which a promotion raises; a standby has none of its own.
+pub(crate) async fn timeline(conn: &mut super::Conn) -> StoreResult<Option<String>> {
+    let timeline = "CASE WHEN pg_is_in_recovery() THEN NULL
+        ELSE left(pg_walfile_name(pg_current_wal_lsn()), 8) END";
+    diesel::select(sql::<Nullable<Text>>(timeline))
+        .get_result(conn)
+        .await
+        .map_err(store_error)
 }
 
 pub(crate) use {

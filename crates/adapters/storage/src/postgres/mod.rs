@@ -27,6 +27,7 @@ use crate::config::Config;
 use crate::error::{MigrateError, OpenError};
 use crate::pool::{Effort, PoolStatus, WriteStats};
 use crate::shares::{OWN_TURNS, Shares};
+use crate::state::DatabaseState;
 use crate::totals::Totals;
 use connect::Endpoint;
 use pool::{Pool, Registry};
@@ -59,6 +60,7 @@ struct Shared {
     faults: Arc<Faults>,
     probe: Probe,
     totals: Arc<Totals>,
+    state: DatabaseState,
 }
 
 impl Engine {
@@ -74,6 +76,7 @@ impl Engine {
             faults: Arc::default(),
             probe: Probe::new(),
             totals: Arc::default(),
+            state: DatabaseState::default(),
         };
         Self::with_pools(Arc::new(shared))
     }
@@ -154,6 +157,11 @@ impl Engine {
     /// What is known of the lists of this database.
     pub(crate) fn totals(&self) -> &Arc<Totals> {
         &self.shared.totals
+    }
+
+    /// What this process knows of the database.
+    pub(crate) fn state(&self) -> &DatabaseState {
+        &self.shared.state
     }
 
     /// Whether the server would take a write, and the replica answers.

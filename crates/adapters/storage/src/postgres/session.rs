@@ -77,6 +77,16 @@ impl Session {
         Ok(())
     }
 
+    /// Ends the work as if it had never begun, in the background. All that the session read was committed: no statement sees what
+    /// another transaction has not committed.
+    ///
+    /// # Errors
+    /// None; the other engine has some.
+    pub async fn rollback_durably(self) -> StoreResult<()> {
+        self.abandon();
+        Ok(())
+    }
+
     /// Ends the work as if it had never begun, in the background, and keeps the connection if nothing runs on it.
     pub(crate) fn abandon(self) {
         if let (false, Ok(runtime)) = (self.conn.is_busy(), Handle::try_current()) {

@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::Conn;
+use super::files::file_bytes;
 use super::session::{Reading, Writing};
 use crate::error::{other, store_error};
 use crate::models::{ApiKeyRow, BusinessRow, BusinessValues};
@@ -187,7 +188,9 @@ impl AccountStore for Writing {
             .execute(self.conn().await?)
             .await
             .map_err(store_error)?;
-        if self.remove_owned(id).await? {
+        let has_files = file_bytes(self.conn().await?, id).await? > 0;
+        // The content of its files is deleted in the background.
+        if self.remove_owned(id).await? || has_files {
             self.continue_later(id, DeletionKind::Business, id.get(), Vec::new())
                 .await?;
         }

@@ -25,6 +25,14 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    // Kept by triggers.
+    file_totals (business_id) {
+        business_id -> BigInt,
+        bytes -> BigInt,
+    }
+}
+
 #[derive(Queryable, Selectable, Insertable)]
 #[diesel(table_name = files, check_for_backend(Db), treat_none_as_default_value = false)]
 struct FileRow {
@@ -79,6 +87,17 @@ async fn file(conn: &mut Conn, business: BusinessId, name: &FileName) -> StoreRe
     row.map(StoredFile::try_from).transpose()
 }
 
+pub(super) async fn file_bytes(conn: &mut Conn, business: BusinessId) -> StoreResult<u64> {
+    let bytes: Option<i64> = file_totals::table
+        .find(business.get())
+        .select(file_totals::bytes)
+        .get_result(conn)
+        .await
+        .optional()
+        .map_err(store_error)?;
+    u64::try_from(bytes.unwrap_or_default()).map_err(other)
+}
+
 async fn files_after(
     conn: &mut Conn,
     business: BusinessId,
@@ -104,6 +123,10 @@ macro_rules! file_reader {
         impl FileReader for $session {
             async fn file(&mut self, business: BusinessId, name: &FileName) -> StoreResult<Option<StoredFile>> {
                 file(self.conn().await?, business, name).await
+            }
+
+            async fn file_bytes(&mut self, business: BusinessId) -> StoreResult<u64> {
+                file_bytes(self.conn().await?, business).await
             }
 
             async fn files_after(

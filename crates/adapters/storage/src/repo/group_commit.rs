@@ -9,7 +9,7 @@
 //! writer shares its transactions one layer below.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use forecourt_kernel::{BusinessId, StoreResult};
@@ -18,6 +18,7 @@ use tokio::time::Instant;
 use super::Engine;
 use super::transaction::Transaction;
 use crate::shares::{Place, Shares};
+use crate::sync::{Mutex, MutexGuard};
 
 /// How many sessions share a transaction at most.
 pub(super) const MEMBERS: usize = 64;

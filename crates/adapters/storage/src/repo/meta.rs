@@ -1,19 +1,25 @@
 //! What the database knows of itself.
 
+use std::collections::HashMap;
+
 use diesel::prelude::*;
-use forecourt_kernel::StoreResult;
+use forecourt_kernel::{Epoch, StoreResult, Timestamp};
 
 use super::{Conn, Engine, dialect};
-use crate::error::store_error;
+use crate::error::{other, store_error};
 use crate::models::MetaRow;
 use crate::pool::Effort;
 use crate::schema::forecourt_meta;
 use crate::statement::RunQueryDsl;
-use crate::{SchemaInfo, VERSION};
+use crate::{DatabaseFacts, SchemaInfo, VERSION};
 
 const SCHEMA: &str = "schema";
 const MIGRATED_BY: &str = "migrated_by";
 const SECRET_PROOF: &str = "secret_proof";
+const INSTALLATION: &str = "installation";
+const EPOCH: &str = "epoch";
+const TIMELINE: &str = "timeline";
+const LEAST_VERSION: &str = "least_version";
 
 impl Engine {
     /// How new the schema is, and who made it so.
@@ -34,20 +40,69 @@ impl Engine {
             return Ok(stored);
         }
         let mut session = self.begin().await?;
-        let row = MetaRow {
-            key: SECRET_PROOF.to_owned(),
-            value: proof.clone(),
-        };
-        diesel::insert_into(forecourt_meta::table)
-            .values(row)
-            .on_conflict_do_nothing()
-            .execute(&mut *session)
-            .await
-            .map_err(store_error)?;
+        add(&mut session, SECRET_PROOF, &proof).await?;
         // Another server may have been first.
         let stored = find(&mut session, SECRET_PROOF).await?;
         session.commit().await?;
         Ok(stored.unwrap_or(proof))
+    }
+
+    /// What the database says of itself. One that has not been identified yet becomes `installation`, and one that is on another
+    /// timeline than before begins a new epoch, whichever of several servers sees that first.
+    pub(crate) async fn identify(&self, installation: String, now: Timestamp) -> StoreResult<DatabaseFacts> {
+        let mut conn = self.read(Effort::Light).await?;
+        let timeline = dialect::timeline(&mut conn).await?;
+        let facts = facts(&mut conn).await?;
+        drop(conn);
+        let facts = match facts {
+            Some(facts) if timeline.is_none() || timeline == facts.timeline => facts,
+            Some(_) | None => self.note_identity(installation, timeline, now).await?,
+        };
+        self.state().take_up(facts.epoch);
+        Ok(facts)
+    }
+
+    async fn note_identity(
+        &self,
+        installation: String,
+        timeline: Option<String>,
+        now: Timestamp,
+    ) -> StoreResult<DatabaseFacts> {
+        let mut session = self.begin().await?;
+        add(&mut session, EPOCH, &Epoch::FIRST.number().to_string()).await?;
+        add(&mut session, INSTALLATION, &installation).await?;
+        if let Some(timeline) = timeline {
+            add(&mut session, TIMELINE, &timeline).await?;
+            let other = forecourt_meta::table
+                .find(TIMELINE)
+                .filter(forecourt_meta::value.ne(&timeline));
+            // Of several servers one finds the former timeline.
+            let changed = diesel::update(other)
+                .set(forecourt_meta::value.eq(&timeline))
+                .execute(&mut *session)
+                .await
+                .map_err(store_error)?;
+            if changed > 0 {
+                let epoch = raise(&mut session, now).await?;
+                tracing::warn!(
+                    timeline,
+                    epoch = epoch.number(),
+                    "PostgreSQL has another timeline than before, so the last commits may be lost: a new epoch begins"
+                );
+            }
+        }
+        let facts = facts(&mut session).await?;
+        session.commit().await?;
+        facts.ok_or_else(|| other("the installation was written and is not there"))
+    }
+
+    /// Begins a new epoch.
+    pub(crate) async fn raise_epoch(&self, now: Timestamp) -> StoreResult<Epoch> {
+        let mut session = self.begin().await?;
+        let epoch = raise(&mut session, now).await?;
+        session.commit().await?;
+        self.state().take_up(epoch);
+        Ok(epoch)
     }
 
     /// Notes that this server brought the schema to `version`.
@@ -66,6 +121,64 @@ impl Engine {
         .await?;
         session.commit().await
     }
+}
+
+/// What a database says of itself that has been identified.
+async fn facts(conn: &mut Conn) -> StoreResult<Option<DatabaseFacts>> {
+    let rows: Vec<(String, String)> = forecourt_meta::table
+        .filter(forecourt_meta::key.eq_any([INSTALLATION, EPOCH, TIMELINE, LEAST_VERSION]))
+        .select((forecourt_meta::key, forecourt_meta::value))
+        .load(conn)
+        .await
+        .map_err(store_error)?;
+    let mut facts = HashMap::<_, _>::from_iter(rows);
+    let Some(installation) = facts.remove(INSTALLATION) else {
+        return Ok(None);
+    };
+    Ok(Some(DatabaseFacts {
+        installation,
+        epoch: epoch_of(facts.get(EPOCH).map(String::as_str))?,
+        timeline: facts.remove(TIMELINE),
+        least_version: facts.remove(LEAST_VERSION),
+    }))
+}
+
+/// Raises the epoch, which no other transaction does meanwhile.
+async fn raise(conn: &mut Conn, now: Timestamp) -> StoreResult<Epoch> {
+    add(conn, EPOCH, &Epoch::FIRST.number().to_string()).await?;
+    let stored = forecourt_meta::table.find(EPOCH).select(forecourt_meta::value);
+    let stored: Option<String> = dialect::for_update!(stored)
+        .get_result(conn)
+        .await
+        .optional()
+        .map_err(store_error)?;
+    let epoch = epoch_of(stored.as_deref())?.raised(now);
+    diesel::update(forecourt_meta::table.find(EPOCH))
+        .set(forecourt_meta::value.eq(epoch.number().to_string()))
+        .execute(conn)
+        .await
+        .map_err(store_error)?;
+    Ok(epoch)
+}
+
+fn epoch_of(stored: Option<&str>) -> StoreResult<Epoch> {
+    let number = stored.map_or(Ok(0), str::parse).map_err(other)?;
+    Ok(Epoch::new(number))
+}
+
+/// Writes a fact, unless there is one of that key.
+async fn add(conn: &mut Conn, key: &str, value: &str) -> StoreResult<()> {
+    let row = MetaRow {
+        key: key.to_owned(),
+        value: value.to_owned(),
+    };
+    diesel::insert_into(forecourt_meta::table)
+        .values(row)
+        .on_conflict_do_nothing()
+        .execute(conn)
+        .await
+        .map_err(store_error)?;
+    Ok(())
 }
 
 /// The fact called `key`, or none if it was never written.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use forecourt_dealership::{Database, PoolLoad, ReadSession, Session};
-use forecourt_kernel::{BusinessId, StoreResult};
+use forecourt_kernel::{BusinessId, Epoch, StoreResult};
 
 use super::Engine;
 use super::group_commit::GroupCommit;
@@ -32,6 +32,7 @@ impl Records {
 #[async_trait]
 impl Database for Records {
     async fn begin_for(&self, business: Option<BusinessId>) -> StoreResult<Box<dyn Session>> {
+        self.engine.state().may_write()?;
         let mut writing = Writing::new(self.engine.clone(), Arc::clone(&self.dependencies), business);
         writing.begin(self.group.as_ref()).await?;
         Ok(Box::new(writing))
@@ -42,6 +43,7 @@ impl Database for Records {
     }
 
     async fn ping(&self) -> StoreResult<()> {
+        self.engine.state().may_write()?;
         self.engine.ping().await
     }
 
@@ -51,6 +53,10 @@ impl Database for Records {
 
     async fn analyze(&self) -> StoreResult<()> {
         self.engine.analyze().await
+    }
+
+    fn epoch(&self) -> Epoch {
+        self.engine.state().epoch()
     }
 
     fn load(&self) -> PoolLoad {

@@ -512,6 +512,22 @@ impl Writing {
         }
     }
 
+    /// Undoes what this session did; it ends with the others if it has joined them, since it may have read what they wrote.
+    async fn roll_back_in_group(mut self) -> StoreResult<()> {
+        if self.is_bound {
+            // The others are undone with it, so what it has read of theirs was never there.
+            return Err(StoreError::Conflict);
+        }
+        if let Some(mark) = &self.joined {
+            self.transaction.return_to(mark.clone());
+            return self.commit_in_group().await;
+        }
+        match self.transaction.session.take() {
+            Some(session) => session.rollback_durably().await,
+            None => Ok(()),
+        }
+    }
+
     /// Has the transaction that is left open committed once those who wait now have joined it.
     fn commit_later(self, turn: Turn) {
         let others = turn.wait_for_others();
@@ -569,6 +585,10 @@ impl dealership::Session for Writing {
 
     async fn commit(self: Box<Self>) -> StoreResult<()> {
         self.commit_in_group().await
+    }
+
+    async fn rollback(self: Box<Self>) -> StoreResult<()> {
+        self.roll_back_in_group().await
     }
 }
 

@@ -42,6 +42,7 @@ impl From<Failure> for StoreError {
 }
 
 /// How far a transaction had come at some point.
+#[derive(Clone)]
 pub(super) struct Mark {
     buffered: [usize; 5],
     lead_writes: (i64, i64),

@@ -110,6 +110,12 @@ macro_rules! stored {
     };
 }
 
+/// The timeline of the database's server: a file has none.
+#[expect(clippy::unused_async, reason = "PostgreSQL is asked")]
+pub(crate) async fn timeline(_: &mut super::Conn) -> forecourt_kernel::StoreResult<Option<String>> {
+    Ok(None)
+}
+
 pub(crate) use {
     for_key_share, for_no_key_update, for_share, for_update, insert_for_ids, insert_many, read_locked, skip_locked,
     stored,

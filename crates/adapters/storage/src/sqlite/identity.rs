@@ -261,12 +261,23 @@ fn promised_length(main: &File) -> io::Result<u64> {
     Ok(u64::from(number(28)) * u64::from(page_bytes))
 }
 
-/// Makes a folder, and those above it, for its owner only; one that is there stays as it is.
+/// Makes a folder, and those above it, durably and for its owner only; one that is there stays as it is.
 pub(super) fn make_folder(folder: &Path) -> io::Result<()> {
-    if folder.as_os_str().is_empty() {
+    if folder.as_os_str().is_empty() || folder.is_dir() {
         return Ok(());
     }
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
+    let parent = folder.parent().unwrap_or(Path::new(""));
+    make_folder(parent)?;
+    match fs::DirBuilder::new().mode(0o700).create(folder) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    let parent = if parent.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        parent
+    };
+    File::open(parent)?.sync_all()
 }
 
 fn tighten(path: &Path) -> io::Result<()> {

@@ -42,6 +42,7 @@ use crate::error::{MigrateError, OpenError, store_error};
 use crate::pool::{Effort, PoolStatus, WriteStats};
 use crate::readiness::Verdict;
 use crate::shares::Shares;
+use crate::state::DatabaseState;
 use crate::totals::Totals;
 use conn::{Link, Role};
 use identity::{Identity, make_folder};
@@ -59,6 +60,7 @@ pub struct Engine {
     file: Arc<File>,
     totals: Arc<Totals>,
     verdict: Arc<Verdict>,
+    state: Arc<DatabaseState>,
 }
 
 /// How many entries of each index statistics are gathered from, in some hundredths of a second: more than share a value of most
@@ -99,6 +101,7 @@ impl Engine {
             file,
             totals: Arc::default(),
             verdict,
+            state: Arc::default(),
         })
     }
 
@@ -158,6 +161,11 @@ impl Engine {
     /// What is known of the lists of this file.
     pub(crate) fn totals(&self) -> &Arc<Totals> {
         &self.totals
+    }
+
+    /// What this process knows of the database.
+    pub(crate) fn state(&self) -> &DatabaseState {
+        &self.state
     }
 
     /// Whether the file can be read and written to.

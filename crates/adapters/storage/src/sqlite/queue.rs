@@ -1,7 +1,7 @@
 //! Whose turn it is to write.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use forecourt_kernel::{BusinessId, StoreError, StoreResult};
@@ -11,6 +11,7 @@ use tokio::time::{Instant, timeout};
 use crate::error::unavailable;
 use crate::pool::LONGEST_QUEUE;
 use crate::shares::OWN_TURNS;
+use crate::sync::{Mutex, MutexGuard};
 
 /// How many sessions at most go before a commit that is wanted, if several businesses wait for it.
 const BEFORE_SHARED_COMMIT: usize = 64;
@@ -86,25 +87,32 @@ impl WriteQueue {
     /// Waits for the turn of the one that commits. Blocks.
     pub(super) fn enter_to_commit(self: &Arc<Self>) -> Turn {
         loop {
-            let turn = {
-                let mut state = self.state();
-                if !state.taken {
-                    state.taken = true;
-                    state.served = Served::Nobody;
-                    return Turn::new(self);
+            match self.join_to_commit() {
+                Ok(turn) => return turn,
+                Err(turn) => {
+                    if let Ok(turn) = turn.blocking_recv() {
+                        return turn;
+                    }
                 }
-                let (waiter, turn) = oneshot::channel();
-                state.committer = Some(Committer {
-                    waiter,
-                    after: state.waiting(),
-                    passed: 0,
-                });
-                turn
-            };
-            if let Ok(turn) = turn.blocking_recv() {
-                return turn;
             }
         }
+    }
+
+    /// The turn of the one that commits, or where it comes.
+    pub(super) fn join_to_commit(self: &Arc<Self>) -> Result<Turn, oneshot::Receiver<Turn>> {
+        let mut state = self.state();
+        if !state.taken {
+            state.taken = true;
+            state.served = Served::Nobody;
+            return Ok(Turn::new(self));
+        }
+        let (waiter, turn) = oneshot::channel();
+        state.committer = Some(Committer {
+            waiter,
+            after: state.waiting(),
+            passed: 0,
+        });
+        Err(turn)
     }
 
     /// How many sessions wait.

@@ -78,6 +78,25 @@ impl Session {
         Ok(())
     }
 
+    /// Ends the work as if it had never begun. When this answers `Ok`, all that the session read survives a power cut, as after
+    /// [`commit`](Self::commit): what it saw of others' work may not have been committed yet.
+    ///
+    /// # Errors
+    /// The commit failed of those on whose work the session may have relied.
+    pub async fn rollback_durably(self) -> StoreResult<()> {
+        let mut turn = ScopeGuard::into_inner(self.0);
+        let undone = turn.writer.undo_and_wait();
+        let Turn { writer, turn, handle } = turn;
+        drop(writer);
+        drop(turn);
+        let Some(outcome) = undone? else { return Ok(()) };
+        handle.flusher().wake();
+        match outcome.await {
+            Ok(outcome) => outcome.map_err(StoreError::from),
+            Err(gone) => Err(StoreError::Unavailable(gone.into())),
+        }
+    }
+
     /// Ends the work as if it had never begun, which dropping does as well.
     pub(crate) fn abandon(self) {
         drop(self);
@@ -139,7 +158,8 @@ impl Turn {
     }
 
     fn undo(mut self) {
-        let others_wait = self.writer.undo();
+        // The others are notified of a failure.
+        let others_wait = self.writer.undo().unwrap_or(false);
         drop(self.writer);
         drop(self.turn);
         if others_wait {

@@ -205,27 +205,45 @@ impl Writer {
         Ok(receiver)
     }
 
+    /// Takes back what a session wrote, and nothing else. The receiver gets the outcome of the commit that others wait for, on
+    /// whose changes the session may have relied.
+    ///
+    /// # Errors
+    /// All that they wrote is lost.
+    pub(super) fn undo_and_wait(&mut self) -> Result<Option<oneshot::Receiver<Outcome>>, CommitFailure> {
+        let others_wait = self.undo()?;
+        Ok(others_wait.then(|| {
+            let (sender, receiver) = oneshot::channel();
+            self.released.push(sender);
+            receiver
+        }))
+    }
+
     /// Takes back what a session wrote, and nothing else. `true` if others wait for a commit.
-    pub(super) fn undo(&mut self) -> bool {
+    ///
+    /// # Errors
+    /// All that the others wrote is lost with it; they are notified.
+    pub(super) fn undo(&mut self) -> Result<bool, CommitFailure> {
         let entered = mem::take(&mut self.occupied);
         if self.released.is_empty() {
             // Alone in the transaction: it ends here, and no waiter has to be woken for it.
             if self.open {
                 self.roll_back();
             }
-            return false;
+            return Ok(false);
         }
         if entered && let Err(error) = self.link.run(UNDO).and_then(|()| self.link.run(LEAVE)) {
-            self.fail(error);
+            return Err(self.fail(error));
         }
-        !self.released.is_empty()
+        Ok(true)
     }
 
     /// Undoes a session that vanished without a word, as one does whose runtime is shut down in the midst of a heavy
     /// statement.
     fn evict(&mut self) {
         if self.occupied {
-            self.undo();
+            // Those who wait for the commit are notified of a failure.
+            let _ = self.undo();
         }
     }
 

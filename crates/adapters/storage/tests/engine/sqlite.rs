@@ -230,6 +230,54 @@ async fn a_failed_commit_fails_every_session_that_shared_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_undoes_its_work_waits_for_what_it_has_read() {
+    let fixture = Fixture::new().await;
+    let (mut first, second, third) = fixture.three_in_a_row().await;
+    write(&mut first, 1).await.unwrap();
+    let first = tokio::spawn(first.commit());
+    let mut second = second.await.unwrap();
+    let seen: Vec<i64> = notes::table.select(notes::id).load(&mut *second).await.unwrap();
+    assert_eq!(seen, [1], "what the first wrote, and has not committed");
+    let mut undoing = Box::pin(second.rollback_durably());
+    assert!((&mut undoing).now_or_never().is_none());
+    let third = third.await.unwrap();
+    assert!((&mut undoing).now_or_never().is_none());
+    drop(third);
+    timeout(TIMEOUT, undoing).await.unwrap().unwrap();
+    assert_eq!(fixture.ids().await, [1]);
+    first.await.unwrap().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_undoes_its_work_fails_with_what_it_has_read() {
+    let fixture = Fixture::new().await;
+    let (mut first, second, third) = fixture.three_in_a_row().await;
+    write(&mut first, 1).await.unwrap();
+    let first = tokio::spawn(first.commit());
+    let undoing = tokio::spawn(second.await.unwrap().rollback_durably());
+    let mut third = third.await.unwrap();
+    third
+        .batch_execute("PRAGMA defer_foreign_keys = ON; INSERT INTO replies (id, note_id) VALUES (1, 999)")
+        .await
+        .unwrap();
+    assert!(third.commit().await.is_err());
+    assert!(first.await.unwrap().is_err());
+    assert!(undoing.await.unwrap().is_err(), "what it has read is gone");
+    assert!(fixture.ids().await.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_undoes_its_work_alone_waits_for_nothing() {
+    let fixture = Fixture::new().await;
+    let mut session = fixture.engine.begin().await.unwrap();
+    write(&mut session, 1).await.unwrap();
+    let commits = fixture.engine.write_stats().commits;
+    session.rollback_durably().now_or_never().unwrap().unwrap();
+    assert_eq!(fixture.engine.write_stats().commits, commits);
+    assert!(fixture.ids().await.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_sqlite_rolls_back_by_itself_fails_for_every_session_concerned() {
     let fixture = Fixture::new().await;
     let mut first = fixture.engine.begin().await.unwrap();
@@ -239,7 +287,7 @@ async fn what_sqlite_rolls_back_by_itself_fails_for_every_session_concerned() {
     let mut second = second.await.unwrap();
     // As a full disk or a failing one does in the midst of a statement.
     second.batch_execute("ROLLBACK").await.unwrap();
-    drop(second);
+    assert!(second.rollback_durably().await.is_err());
     assert!(first.await.unwrap().is_err());
     timeout(TIMEOUT, write_and_commit(&fixture.engine, 2)).await.unwrap();
     assert_eq!(fixture.ids().await, [2]);
@@ -358,12 +406,10 @@ async fn a_process_that_holds_the_file_makes_it_unavailable_not_stuck() {
     let mut other = fixture.plain_connection();
     other.batch_execute("BEGIN IMMEDIATE").unwrap();
     // One waits for the file, the next one for its turn.
-    let asked = Instant::now();
     let (first, second) = tokio::join!(fixture.engine.begin(), fixture.engine.begin());
     for refusal in [first.err().unwrap(), second.err().unwrap()] {
         assert!(matches!(refusal, StoreError::Unavailable(_)), "{refusal:?}");
     }
-    assert!(asked.elapsed() < Duration::from_secs(7));
     other.batch_execute("COMMIT").unwrap();
     timeout(TIMEOUT, write_and_commit(&fixture.engine, 1)).await.unwrap();
 }

@@ -12,6 +12,8 @@ use crate::samples::{a_lead, an_event, at};
 both_engines!(
     creations_that_wait_share_a_commit_and_are_numbered_without_gaps,
     one_that_is_given_up_leaves_no_trace,
+    one_that_is_rolled_back_leaves_no_trace_and_ends_with_the_others,
+    one_that_is_rolled_back_after_it_read_has_the_others_try_again,
     one_that_is_undone_to_its_savepoint_leaves_no_trace,
     one_with_statements_of_its_own_commits_by_itself,
     a_key_that_is_used_twice_at_once_is_answered_twice,
@@ -81,6 +83,56 @@ async fn one_that_is_given_up_leaves_no_trace(installation: Installation) {
     );
     assert!(one.is_ok() && two.is_ok() && three.is_ok(), "{one:?} {two:?} {three:?}");
     assert_leads(&installation, 3).await;
+}
+
+async fn one_that_is_rolled_back_leaves_no_trace_and_ends_with_the_others(installation: Installation) {
+    let business = installation.business("acme").await;
+    let rolled_back = async {
+        let mut session = begin(&installation, business).await;
+        create(session.as_mut(), business).await;
+        session.rollback().await.unwrap();
+        // Those before it may have shared their transaction with it.
+        installation.number("SELECT count(*) FROM leads").await
+    };
+    let (one, seen, two) = tokio::join!(
+        created(&installation, business),
+        rolled_back,
+        created(&installation, business),
+    );
+    assert!(one.is_ok() && two.is_ok(), "{one:?} {two:?}");
+    assert!((1..=2).contains(&seen), "{seen}");
+    assert_leads(&installation, 2).await;
+}
+
+async fn one_that_is_rolled_back_after_it_read_has_the_others_try_again(installation: Installation) {
+    let business = installation.business("acme").await;
+    let rolled_back = async {
+        let mut session = begin(&installation, business).await;
+        let id = create(session.as_mut(), business).await;
+        // What was buffered is sent with what the others have buffered.
+        assert!(session.lead(business, id).await.unwrap().is_some());
+        session.rollback().await
+    };
+    let (one, refused, two) = tokio::join!(
+        created(&installation, business),
+        rolled_back,
+        created(&installation, business),
+    );
+    let is_again = |failure: &StoreError| matches!(failure, StoreError::Conflict);
+    // On PostgreSQL it is told to run again where it has read what is undone with it.
+    assert_eq!(
+        refused.as_ref().err().is_some_and(is_again),
+        refused.is_err(),
+        "{refused:?}"
+    );
+    let mut kept = 0;
+    for outcome in [one, two] {
+        match outcome {
+            Ok(_) => kept += 1,
+            Err(failure) => assert!(is_again(&failure) && refused.is_err(), "{failure:?}"),
+        }
+    }
+    assert_leads(&installation, kept).await;
 }
 
 async fn one_that_is_undone_to_its_savepoint_leaves_no_trace(installation: Installation) {

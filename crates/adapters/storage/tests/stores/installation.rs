@@ -345,7 +345,7 @@ fn on_same_server(server: &str, name: &str) -> String {
 }
 
 /// Bytes that never come twice, across all that draw in this process.
-struct SequentialRandom;
+pub(crate) struct SequentialRandom;
 
 impl Random for SequentialRandom {
     fn fill(&self, buffer: &mut [u8]) {

@@ -18,6 +18,7 @@ mod events;
 mod fleet;
 mod group_commit;
 mod idempotency;
+mod identity;
 mod installation;
 mod invoices;
 mod lead_conversation;

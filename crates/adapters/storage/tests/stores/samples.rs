@@ -77,6 +77,7 @@ pub(crate) fn a_full_business(tag: &str) -> Business {
                 option_purchase_fee: Money::from_minor(1000),
                 final_payment_percent: text("30"),
             }),
+            storage_limit_mb: Some(7),
             language: Some(text("de")),
             mail_texts: Some(BTreeMap::from([(
                 text("de"),
@@ -102,6 +103,7 @@ pub(crate) fn a_full_business(tag: &str) -> Business {
                 id: text("1"),
                 name: text("Front"),
             }],
+            location_ids: vec![text("2"), text("1")],
             former_locations: vec![Location {
                 id: text("2"),
                 name: text("Back"),

@@ -26,6 +26,8 @@ mod shares;
 mod size;
 #[path = "../../src/statement.rs"]
 mod statement;
+#[path = "../../src/sync.rs"]
+mod sync;
 #[path = "../../src/postgres/tls.rs"]
 mod tls;
 #[path = "../../src/totals.rs"]

@@ -25,7 +25,7 @@ const BUSINESS: BusinessId = BusinessId::new(1);
 /// Enough for anything that does not wait.
 const AMPLE: Duration = Duration::from_secs(30);
 /// For tests that wait until it is over.
-const SHORT: Duration = Duration::from_millis(300);
+const SHORT: Duration = Duration::from_secs(1);
 
 /// A client that posts anywhere.
 fn client(timeout: Duration) -> HttpWebhookClient {
@@ -65,5 +65,5 @@ fn status(outcome: Result<Answer, DeliveryError>) -> u16 {
 #[track_caller]
 fn assert_timed_out(attempt: &Attempt) {
     assert_eq!(attempt.outcome, Err(DeliveryError::TimedOut));
-    assert!((300..5_000).contains(&attempt.took_ms), "{}", attempt.took_ms);
+    assert!(attempt.took_ms >= 1_000, "{}", attempt.took_ms);
 }

@@ -84,6 +84,7 @@ fn parts(database: &MemoryDatabase, client: Arc<dyn WebhookClient>) -> (Ports, S
         clock: Arc::new(clock_at(0)),
         mailer: Arc::new(NoMail),
         files: Arc::new(forecourt_files::testing::MemoryFileStore::default()),
+        installation: "ours".into(),
         analyst: None,
     };
     let sending = Sending {

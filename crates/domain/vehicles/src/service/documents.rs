@@ -1,7 +1,7 @@
 //! The documents of a vehicle (contract, "Vehicles"; decisions §7). They emit no events and leave the vehicle as it is.
 
-use forecourt_accounts::Caller;
-use forecourt_files::{FileKind, FileName, StoredFile};
+use forecourt_accounts::{Business, Caller};
+use forecourt_files::{FileKind, FileName, FileRegister, StoredFile};
 use forecourt_kernel::{Clock, Line, Page, PageRequest, Target, ValidationErrors, VehicleId};
 
 use super::{lock, read_vehicle};
@@ -44,7 +44,8 @@ pub async fn read_document(
 ///
 /// # Errors
 /// [`VehicleError::Invalid`] as [`validate_document`] says; then [`VehicleError::NotFound`], then
-/// [`VehicleError::VersionMismatch`], then [`VehicleError::Invalid`] if the vehicle has as many documents as it may have (`file`);
+/// [`VehicleError::VersionMismatch`], then [`VehicleError::Invalid`] if the vehicle has as many documents as it may have, or the business
+/// has no room for it (`file`);
 /// [`VehicleError::Store`].
 pub async fn add_document(
     store: &mut dyn VehicleFileStore,
@@ -60,7 +61,7 @@ pub async fn add_document(
         file,
     } = command;
     let mut errors = validate_document(description.as_str(), public, Some(file.kind));
-    let name = read_name(filename.as_deref(), "document", &mut errors);
+    let name = read_name(filename.as_deref(), "document", file.kind, &mut errors);
     errors.into_result(())?;
 
     let vehicle = lock(store, by, vehicle).await?;
@@ -73,7 +74,7 @@ pub async fn add_document(
         return Err(ValidationErrors::one("file", message).into());
     }
     let file = StoredFile { public: false, ..file };
-    store.insert_files(business, std::slice::from_ref(&file)).await?;
+    record_files(store, &by.business, std::slice::from_ref(&file)).await?;
     let content = VehicleDocumentContent {
         name,
         description,
@@ -145,9 +146,51 @@ pub fn validate_document(description: &str, public: bool, kind: Option<FileKind>
     errors
 }
 
-/// What a file is called that a caller sends.
-pub(super) fn read_name(filename: Option<&str>, otherwise: &str, errors: &mut ValidationErrors) -> Line {
-    match Line::new(last_part(filename.unwrap_or_default(), otherwise)) {
+/// Records files whose content is stored, if the business has room for them.
+///
+/// # Errors
+/// [`VehicleError::Invalid`] if it has not (`file`); [`VehicleError::Store`].
+pub(super) async fn record_files(
+    store: &mut dyn FileRegister,
+    business: &Business,
+    files: &[StoredFile],
+) -> Result<(), VehicleError> {
+    // Others that record files wait from here on, so that no two find the same room.
+    store.insert_files(business.id, files).await?;
+    let Some(limit) = business.settings.storage_limit() else {
+        return Ok(());
+    };
+    let all = store.file_bytes(business.id).await?;
+    if all <= limit {
+        return Ok(());
+    }
+    let new: u64 = files.iter().map(|file| file.size).sum();
+    let message = format!(
+        "is too long for the room that is left: of {} MB for all files of the business {} MB are taken",
+        megabytes(limit),
+        megabytes(all.saturating_sub(new)),
+    );
+    Err(ValidationErrors::one("file", message).into())
+}
+
+/// So many bytes in MB, with at most one decimal.
+fn megabytes(bytes: u64) -> String {
+    const MEGABYTE: u64 = 1024 * 1024;
+    match (bytes / MEGABYTE, bytes % MEGABYTE * 10 / MEGABYTE) {
+        (whole, 0) => whole.to_string(),
+        (whole, tenth) => format!("{whole}.{tenth}"),
+    }
+}
+
+/// What a file of that kind is called that a caller sends: its name has the extension of what it is.
+pub(super) fn read_name(
+    filename: Option<&str>,
+    otherwise: &str,
+    kind: FileKind,
+    errors: &mut ValidationErrors,
+) -> Line {
+    let name = last_part(filename.unwrap_or_default(), otherwise);
+    match Line::new(kind.named(&name)) {
         Ok(name) => name,
         Err(invalid) => {
             errors.add("filename", invalid.to_string());

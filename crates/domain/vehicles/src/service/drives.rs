@@ -4,16 +4,17 @@ use forecourt_accounts::{Business, Caller, Rules};
 use forecourt_files::FileKind;
 use forecourt_kernel::bounds::MAX_LINE_CHARS;
 use forecourt_kernel::{
-    Clock, ContactId, Date, Line, Page, PageRequest, Random, Target, ValidationErrors, VehicleId, View,
+    Clock, ContactId, Date, Line, Page, PageRequest, Random, Scope, Target, ValidationErrors, VehicleId, View,
 };
+use forecourt_reference::{LocationRef, StockType};
 
-use super::documents::read_name;
+use super::documents::{read_name, record_files};
 use super::{UNKNOWN_CONTACT, lock, read_vehicle};
 use crate::drive::digests;
 use crate::values::check_day;
 use crate::{
     AddDrivePhoto, DriveCode, DrivePhoto, DriveSignature, DriveSummary, Driver, SignDrive, StartDrive, TestDrive,
-    TestDriveContent, TestDriveReader, TestDriveStore, VehicleError,
+    TestDriveContent, TestDriveReader, TestDriveStore, TransitionError, VehicleError, VehicleStatus,
 };
 
 /// A page of the test drives of one of the caller's vehicles, newest first; in the simple view without signatures.
@@ -45,12 +46,28 @@ pub async fn read_active_drive(
     active.ok_or(VehicleError::DriveNotActive)
 }
 
-/// Starts a test drive of a vehicle, of whatever type and status it is. What is known of the contact's licence and person is
-/// copied, as it is now.
+/// The test drive of one of the caller's vehicles that has that code.
+///
+/// # Errors
+/// [`VehicleError::NotFound`], then [`VehicleError::DriveNotFound`]; [`VehicleError::Store`].
+pub async fn read_drive(
+    store: &mut dyn TestDriveReader,
+    by: &Caller,
+    vehicle: VehicleId,
+    code: &DriveCode,
+) -> Result<TestDrive, VehicleError> {
+    read_vehicle(store, by, vehicle).await?;
+    let drive = store.drive(by.business_id(), vehicle, code).await?;
+    drive.ok_or(VehicleError::DriveNotFound)
+}
+
+/// Starts a test drive of a vehicle that is to be driven. What is known of the contact's licence and person is copied, as it is
+/// now, if the caller may read contacts.
 ///
 /// # Errors
 /// [`VehicleError::Invalid`] as [`validate_drive`] says; then [`VehicleError::NotFound`], then
-/// [`VehicleError::VersionMismatch`], then [`VehicleError::DriveActive`]; [`VehicleError::Store`].
+/// [`VehicleError::VersionMismatch`], then [`VehicleError::Transition`] if nobody drives a vehicle of its type and status, then
+/// [`VehicleError::DriveActive`]; [`VehicleError::Store`].
 pub async fn start_drive(
     store: &mut dyn TestDriveStore,
     clock: &dyn Clock,
@@ -81,8 +98,9 @@ pub async fn start_drive(
         business: &by.business,
         now,
     };
-    let values = validate_values(&rules, return_date, fuel, location.as_deref(), &mut errors);
+    let fuel = validate_values(&rules, return_date, fuel, location.as_ref(), &mut errors);
     errors.into_result(())?;
+    let location = location.and_then(|named| by.business.catalogue.location(&named));
     let Driver {
         name: _,
         email: _,
@@ -92,15 +110,20 @@ pub async fn start_drive(
         license_checked_by,
         ni,
         dob,
-    } = driver.unwrap_or_default();
+    } = driver.filter(|_| by.may(Scope::ContactsRead)).unwrap_or_default();
 
     let vehicle = lock(store, by, id).await?;
+    if !can_be_driven(vehicle.content.kind, vehicle.content.status) {
+        return Err(TransitionError::TransitionInvalid.into());
+    }
     if store.active_drive(by.business_id(), vehicle.id).await?.is_some() {
         return Err(VehicleError::DriveActive);
     }
     let known = |text: String| Line::new(text).unwrap_or_default();
     let content = TestDriveContent {
         contact: Some(contact),
+        gave_license_number: license_number.is_some(),
+        gave_license_code: license_code.is_some(),
         license_number: license_number.unwrap_or_else(|| known(number)),
         license_code: license_code.unwrap_or_else(|| known(code)),
         ni: known(ni),
@@ -109,10 +132,10 @@ pub async fn start_drive(
         license_checked_by,
         return_date,
         return_time,
-        fuel: values,
+        fuel,
         note,
         condition,
-        location,
+        location: location.map(|location| location.id.clone()),
         consent,
         photos: Vec::new(),
         esign: None,
@@ -121,6 +144,16 @@ pub async fn start_drive(
     };
     let code = DriveCode::random(random);
     Ok(store.insert_drive(by.business_id(), vehicle.id, code, content).await?)
+}
+
+/// Whether people drive vehicles of this type and status: stock and courtesy vehicles that are neither drafts nor sold.
+const fn can_be_driven(kind: StockType, status: VehicleStatus) -> bool {
+    let is_driven = matches!(kind, StockType::InStock | StockType::ToOrder | StockType::Courtesy);
+    is_driven
+        && !matches!(
+            status,
+            VehicleStatus::Draft | VehicleStatus::Sold | VehicleStatus::Complete | VehicleStatus::Deleted
+        )
 }
 
 /// Validates the contact that a test drive starts with. [`start_drive`] checks the same; this reports its fault together with the
@@ -145,7 +178,7 @@ pub fn validate_drive(
     rules: &Rules<'_>,
     return_date: Option<Date>,
     fuel: Option<i64>,
-    location: Option<&str>,
+    location: Option<&LocationRef>,
 ) -> ValidationErrors {
     let mut errors = ValidationErrors::new();
     validate_values(rules, return_date, fuel, location, &mut errors);
@@ -157,7 +190,7 @@ fn validate_values(
     rules: &Rules<'_>,
     return_date: Option<Date>,
     fuel: Option<i64>,
-    location: Option<&str>,
+    location: Option<&LocationRef>,
     errors: &mut ValidationErrors,
 ) -> Option<u8> {
     let Rules { business, now } = *rules;
@@ -168,8 +201,7 @@ fn validate_values(
     if fuel.is_some() && percent.is_none() {
         errors.add("fuel", "must be a percentage from 0 to 100");
     }
-    let locations = &business.catalogue.locations;
-    if location.is_some_and(|id| !locations.iter().any(|location| location.id == id)) {
+    if location.is_some_and(|named| business.catalogue.location(named).is_none()) {
         errors.add("location", "names no location of this business");
     }
     percent
@@ -193,11 +225,12 @@ pub async fn end_drive(
     Ok(drive)
 }
 
-/// Records that the terms of a vehicle's test drive are signed. A later signature takes the place of an earlier one.
+/// Records that the terms of a vehicle's test drive are signed.
 ///
 /// # Errors
 /// [`VehicleError::Invalid`] if there is no name (`name`); then [`VehicleError::NotFound`], then
-/// [`VehicleError::VersionMismatch`], then [`VehicleError::DriveNotActive`]; [`VehicleError::Store`].
+/// [`VehicleError::VersionMismatch`], then [`VehicleError::DriveNotActive`], then [`VehicleError::DriveSigned`];
+/// [`VehicleError::Store`].
 pub async fn sign_drive(
     store: &mut dyn TestDriveStore,
     clock: &dyn Clock,
@@ -215,6 +248,9 @@ pub async fn sign_drive(
         return Err(ValidationErrors::one("name", "must not be empty").into());
     }
     let mut drive = lock_active(store, by, id).await?;
+    if drive.content.esign.is_some() {
+        return Err(VehicleError::DriveSigned);
+    }
     let terms = by.business.settings.test_drive_terms.as_deref().unwrap_or_default();
     let (terms_md5, terms_sha1) = digests(terms);
     let browser: String = browser
@@ -240,7 +276,8 @@ pub async fn sign_drive(
 /// # Errors
 /// [`VehicleError::Invalid`] if the file is neither (`file`), or its name is too long (`filename`); then
 /// [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then [`VehicleError::DriveNotActive`], then
-/// [`VehicleError::Invalid`] if the drive has as many as it may have (`file`); [`VehicleError::Store`].
+/// [`VehicleError::Invalid`] if the drive has as many as it may have, or the business has no room for it (`file`);
+/// [`VehicleError::Store`].
 pub async fn add_drive_photo(
     store: &mut dyn TestDriveStore,
     by: &Caller,
@@ -253,12 +290,8 @@ pub async fn add_drive_photo(
     if !kind.is_picture() && !kind.is_video() {
         errors.add("file", "must be a JPEG, PNG or WEBP picture, or an MP4 or MOV video");
     }
-    let what = if kind.is_video() { "video" } else { "photo" };
-    let name = read_name(
-        filename.as_deref(),
-        &format!("{what}.{}", kind.extension()),
-        &mut errors,
-    );
+    let otherwise = if kind.is_video() { "video" } else { "photo" };
+    let name = read_name(filename.as_deref(), otherwise, kind, &mut errors);
     errors.into_result(())?;
 
     let mut drive = lock_active(store, by, id).await?;
@@ -276,7 +309,7 @@ pub async fn add_drive_photo(
         thumbnail: least.map(|width| upload.file.name.thumbnail(width, FileKind::Jpeg)),
         file: upload.file.name.clone(),
     };
-    store.insert_files(by.business_id(), &upload.public_files()).await?;
+    record_files(store, &by.business, &upload.files(false)).await?;
     drive.content.photos.push(photo.clone());
     store.save_drive(by.business_id(), &drive).await?;
     Ok((drive, photo))

@@ -4,9 +4,27 @@ use forecourt_accounts::Caller;
 use forecourt_files::FileName;
 use forecourt_kernel::{Clock, Target, ValidationErrors, VehicleId};
 
-use super::{lock, save};
+use super::documents::record_files;
+use super::{lock, read_vehicle, save};
 use crate::media::MediaFile;
-use crate::{AddMedium, Media, Medium, MediumKind, OrderMedia, Vehicle, VehicleError, VehicleFileStore};
+use crate::{AddMedium, Media, Medium, MediumKind, OrderMedia, Vehicle, VehicleError, VehicleFileStore, VehicleReader};
+
+/// One of the caller's vehicles that has a picture or film of that id.
+///
+/// # Errors
+/// [`VehicleError::NotFound`], then [`VehicleError::MediumNotFound`]; [`VehicleError::Store`].
+pub async fn read_medium(
+    store: &mut dyn VehicleReader,
+    by: &Caller,
+    vehicle: VehicleId,
+    id: &str,
+) -> Result<Vehicle, VehicleError> {
+    let vehicle = read_vehicle(store, by, vehicle).await?;
+    match vehicle.content.media.find(id) {
+        Some(_) => Ok(vehicle),
+        None => Err(VehicleError::MediumNotFound),
+    }
+}
 
 /// Adds a picture or film to a vehicle, behind those that it has: the last one of the vehicle that is answered. It records
 /// vehicle.updated.
@@ -14,7 +32,7 @@ use crate::{AddMedium, Media, Medium, MediumKind, OrderMedia, Vehicle, VehicleEr
 /// # Errors
 /// [`VehicleError::Invalid`] if a file is of another kind than it is to be (`file`); then [`VehicleError::NotFound`], then
 /// [`VehicleError::VersionMismatch`], then [`VehicleError::Invalid`] if the vehicle has that video already (`youtube`), or as many
-/// media as it may have (`media`); [`VehicleError::Store`].
+/// media as it may have (`media`), or the business has no room for the file (`file`); [`VehicleError::Store`].
 pub async fn add_medium(
     store: &mut dyn VehicleFileStore,
     clock: &dyn Clock,
@@ -33,7 +51,7 @@ pub async fn add_medium(
                 MediumKind::Spin => Medium::Spin(file),
                 MediumKind::Photo | MediumKind::Youtube => Medium::Photo(file),
             };
-            (medium, upload.public_files())
+            (medium, upload.files(true))
         }
         AddMedium::YouTube(id) => (Medium::Youtube { id, uploaded: now }, Vec::new()),
     };
@@ -47,7 +65,7 @@ pub async fn add_medium(
         return Err(ValidationErrors::one("youtube", "is a video that the vehicle has already").into());
     }
     if !files.is_empty() {
-        store.insert_files(by.business_id(), &files).await?;
+        record_files(store, &by.business, &files).await?;
     }
     content.media.push(medium);
     save(store, now, &by.business, stored, content).await

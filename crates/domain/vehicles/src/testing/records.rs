@@ -136,6 +136,17 @@ impl<S: HoldsVehicleRecords + VehicleReader> TestDriveReader for S {
         Ok(active.map(|(_, drive)| drive.clone()))
     }
 
+    async fn drive(
+        &mut self,
+        business: BusinessId,
+        vehicle: VehicleId,
+        code: &DriveCode,
+    ) -> StoreResult<Option<TestDrive>> {
+        let mut held = self.held_vehicle_records().drives.values();
+        let own = held.find(|(owner, drive)| *owner == business && drive.vehicle == vehicle && drive.code == *code);
+        Ok(own.map(|(_, drive)| drive.clone()))
+    }
+
     async fn drives(
         &mut self,
         business: BusinessId,
@@ -389,6 +400,18 @@ pub async fn test_drive_store_contract(store: &mut dyn TestDriveStore, ours: Bus
         assert_eq!(found.as_ref(), expected, "vehicles and businesses are apart");
     }
 
+    for (business, vehicle, text, expected) in [
+        (ours, car, "AAAA2222", Some(&drive)),
+        (ours, van, "BBBB3333", Some(&other)),
+        (theirs, car, "AAAA2222", Some(&foreign)),
+        (ours, van, "AAAA2222", None),
+        (theirs, van, "BBBB3333", None),
+        (ours, car, "CCCC4444", None),
+    ] {
+        let found = store.drive(business, vehicle, &code(text)).await.expect("it is read");
+        assert_eq!(found.as_ref(), expected, "a code is looked up in one vehicle");
+    }
+
     let signed = signed(drive.clone());
     store.save_drive(ours, &signed).await.expect("it is saved");
     let found = store.active_drive(ours, car).await.expect("it is read");
@@ -409,6 +432,8 @@ pub async fn test_drive_store_contract(store: &mut dyn TestDriveStore, ours: Bus
     store.save_drive(ours, &ended).await.expect("it is saved");
     let found = store.active_drive(ours, car).await.expect("it is read");
     assert_eq!(found, None);
+    let found = store.drive(ours, car, &code("AAAA2222")).await.expect("it is read");
+    assert_eq!(found.as_ref(), Some(&ended), "one that has ended is read by its code");
     let second = store
         .insert_drive(ours, car, code("CCCC4444"), a_drive())
         .await
@@ -502,6 +527,8 @@ pub fn a_drive() -> TestDriveContent {
         contact: Some(ContactId::new(501)),
         license_number: line("LEE99 \"Ä\""),
         license_code: line("X7"),
+        gave_license_number: true,
+        gave_license_code: false,
         ni: line("QQ123456C"),
         dob: "1990-02-28".parse().ok(),
         license_checked: "2026-01-02".parse().ok(),

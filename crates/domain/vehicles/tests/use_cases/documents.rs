@@ -100,7 +100,8 @@ async fn a_document_is_of_a_known_kind_and_described_if_it_is_public() {
         };
         let document = add(&mut yard, vehicle.id, command).await.unwrap();
         let shown = serde_json::to_value(VehicleDocumentView::new(&document)).unwrap();
-        assert_eq!((&shown["name"], &shown["icon"]), (&json!("document"), &json!("image")));
+        let name = format!("document.{}", kind.extension());
+        assert_eq!((&shown["name"], &shown["icon"]), (&json!(name), &json!("image")));
     }
 }
 

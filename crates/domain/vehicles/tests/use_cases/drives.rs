@@ -1,15 +1,15 @@
 use forecourt_accounts::Rules;
-use forecourt_files::{FileAddresses, FileKind, FileReader};
+use forecourt_files::{AddressKey, FileAddresses, FileKind, FileReader, SignedAddresses};
 use forecourt_kernel::{
-    BusinessId, ContactId, Line, LongText, PageRequest, Person, PersonKeys, Precondition, Random, StaffId, Target,
-    VehicleId, View,
+    BusinessId, ContactId, Line, LongText, PageRequest, Person, PersonKeys, Precondition, Random, Scope, ScopeSet,
+    StaffId, Target, VehicleId, View,
 };
-use forecourt_reference::StockType;
+use forecourt_reference::{LocationRef, StockType};
 use forecourt_vehicles::testing::{MemoryStore, a_clashing_drive_is_refused, a_file, test_drive_store_contract};
 use forecourt_vehicles::{
     AddDrivePhoto, DriveEmailView, DrivePhotoView, Driver, SignDrive, StartDrive, TestDrive, TestDriveView, Upload,
     VehicleError, VehicleStatus, add_drive_photo, end_drive, forget_person_in_drive, list_drives, read_active_drive,
-    sign_drive, start_drive, summarize_drive, validate_drive, validate_driver,
+    read_drive, sign_drive, start_drive, summarize_drive, validate_drive, validate_driver,
 };
 use serde_json::{Value, json};
 
@@ -51,7 +51,7 @@ fn by_ann() -> StartDrive {
         fuel: Some(75),
         note: LongText::new("Ann Lee was in a hurry").unwrap(),
         condition: LongText::default(),
-        location: Some("1".into()),
+        location: Some(LocationRef::Number(1)),
         consent: true,
     }
 }
@@ -60,6 +60,7 @@ fn by_ann() -> StartDrive {
 async fn yard() -> (Yard, VehicleId) {
     let data = json!({"vehicle": {"make": "Ford", "model": "Fiesta"}, "history": {"year": 2019}});
     let (mut yard, vehicle) = Yard::with(StockType::InStock, data).await;
+    yard.force(vehicle.id, VehicleStatus::ForSale).await;
     yard.reform(|business| business.settings.test_drive_terms = Some("abc".into()));
     let drivers = [(501, ann()), (502, Driver::default())];
     let drivers = drivers.map(|(id, driver)| (ContactId::new(id), driver));
@@ -71,9 +72,13 @@ async fn start(yard: &mut Yard, id: VehicleId, command: StartDrive) -> Result<Te
     start_drive(&mut yard.store, &yard.clock, &RANDOM, &yard.caller, id, command).await
 }
 
-fn view(yard: &Yard, drive: &TestDrive, view: View) -> Value {
+fn addresses() -> SignedAddresses {
     let addresses = FileAddresses::new("https://api.example");
-    serde_json::to_value(TestDriveView::new(drive, &yard.caller.business, &addresses, view)).unwrap()
+    SignedAddresses::new(addresses, AddressKey::derive(&[7; 32]), at(60))
+}
+
+fn view(yard: &Yard, drive: &TestDrive, view: View) -> Value {
+    serde_json::to_value(TestDriveView::new(drive, &yard.caller, &addresses(), view)).unwrap()
 }
 
 fn signature() -> SignDrive {
@@ -178,7 +183,7 @@ async fn what_a_drive_starts_with_is_checked() {
         contact: ContactId::new(777),
         return_date: "2050-01-01".parse().ok(),
         fuel: Some(101),
-        location: Some("9".into()),
+        location: Some(LocationRef::Id("9".into())),
         ..by_ann()
     };
     let expected = ["contact", "return_date", "fuel", "location"];
@@ -188,7 +193,12 @@ async fn what_a_drive_starts_with_is_checked() {
         .await
         .unwrap();
     let rules = Rules { business, now: at(60) };
-    found.extend(validate_drive(&rules, "2050-01-01".parse().ok(), Some(-1), Some("9")));
+    found.extend(validate_drive(
+        &rules,
+        "2050-01-01".parse().ok(),
+        Some(-1),
+        Some(&LocationRef::Number(9)),
+    ));
     let found: Vec<_> = found.as_slice().iter().map(|fault| &*fault.field).collect();
     assert_eq!(found, expected);
     assert!(validate_drive(&rules, None, Some(100), None).is_empty());
@@ -229,16 +239,80 @@ async fn without_an_active_drive_there_is_nothing_to_act_on() {
 }
 
 #[tokio::test]
-async fn any_vehicle_that_is_not_deleted_can_be_driven() {
+async fn stock_and_courtesy_vehicles_are_driven_unless_they_are_drafts_or_sold() {
+    use VehicleStatus::{Closed, Complete, Deleted, Draft, ForSale, InUse, OnSite, Reserved, Sold};
     for kind in StockType::ALL {
         for &status in VehicleStatus::of(kind) {
             let (mut yard, _) = yard().await;
             let vehicle = yard.create(kind, json!({})).await.unwrap();
             yard.force(vehicle.id, status).await;
             let outcome = start(&mut yard, vehicle.id, by_ann()).await;
-            assert_eq!(outcome.is_ok(), status != VehicleStatus::Deleted, "{kind:?} {status:?}");
+            let expected = match (kind, status) {
+                (_, Deleted) => Some("vehicle_not_found"),
+                (StockType::Customer | StockType::Appraisal, _) | (_, Draft | Sold | Complete) => {
+                    Some("vehicle_status_transition_invalid")
+                }
+                (_, ForSale | Reserved | OnSite | InUse | Closed) => None,
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(outcome.err().map(|error| code(&error)), expected, "{kind:?} {status:?}");
         }
     }
+}
+
+#[tokio::test]
+async fn what_is_known_of_a_contact_is_for_those_who_may_read_contacts() {
+    let (mut yard, id) = yard().await;
+    let private = [
+        "license_number",
+        "license_code",
+        "ni",
+        "dob",
+        "license_checked",
+        "license_checked_by",
+    ];
+    let without = ScopeSet::all().without(Scope::ContactsRead);
+    let all = std::mem::replace(&mut yard.caller.scopes, without);
+    let command = StartDrive {
+        license_code: Line::new("MINE").ok(),
+        ..by_ann()
+    };
+    let drive = start(&mut yard, id, command).await.unwrap();
+    yard.caller.scopes = all;
+    let empty = json!(["", "MINE", "", null, null, ""]);
+    let shown = |yard: &Yard, drive: &TestDrive| {
+        let shown = view(yard, drive, View::Full);
+        Value::from_iter(private.map(|member| shown[member].clone()))
+    };
+    assert_eq!(shown(&yard, &drive), empty, "nothing was copied");
+    end_drive(&mut yard.store, &yard.clock, &yard.caller, id).await.unwrap();
+
+    let command = StartDrive {
+        license_code: Line::new("MINE").ok(),
+        ..by_ann()
+    };
+    let drive = start(&mut yard, id, command).await.unwrap();
+    let whole = json!(["LEE99", "MINE", "QQ123456C", "1990-02-28", "2026-01-02", "Sam Hill"]);
+    assert_eq!(shown(&yard, &drive), whole);
+    yard.caller.scopes = without;
+    assert_eq!(shown(&yard, &drive), empty, "what was copied is not shown");
+}
+
+#[tokio::test]
+async fn a_drive_is_read_by_its_code() {
+    let (mut yard, id) = yard().await;
+    let drive = start(&mut yard, id, by_ann()).await.unwrap();
+    end_drive(&mut yard.store, &yard.clock, &yard.caller, id).await.unwrap();
+    let Yard { store, caller, .. } = &mut yard;
+    let read = read_drive(store, caller, id, &drive.code).await.unwrap();
+    assert_eq!((read.id, read.is_active()), (drive.id, false));
+    let other = "22222222".parse().unwrap();
+    assert_eq!(
+        code(&read_drive(store, caller, id, &other).await.unwrap_err()),
+        "vehicle_drive_not_found"
+    );
+    let nowhere = read_drive(store, caller, VehicleId::new(5), &drive.code).await;
+    assert_eq!(code(&nowhere.unwrap_err()), "vehicle_not_found");
 }
 
 #[tokio::test]
@@ -266,6 +340,20 @@ async fn the_terms_are_signed_with_all_that_proves_it() {
         read_active_drive(&mut yard.store, &yard.caller, id).await.unwrap(),
         drive
     );
+    let again = sign_drive(&mut yard.store, &yard.clock, &yard.caller, id, signature()).await;
+    assert_eq!(code(&again.unwrap_err()), "vehicle_drive_signed");
+}
+
+/// Takes the signatures off the addresses of a photo, which must have them.
+fn unsigned(photo: &mut Value) {
+    for address in ["url", "thumbnail_url"] {
+        if let Some(text) = photo[address].as_str() {
+            let (path, query) = text.split_once('?').unwrap();
+            let expires = at(60 + 900).epoch_seconds() / 60 * 60;
+            assert!(query.starts_with(&format!("expires={expires}&signature=")), "{text}");
+            photo[address] = path.into();
+        }
+    }
 }
 
 #[tokio::test]
@@ -274,7 +362,6 @@ async fn photos_and_videos_are_attached() {
     start(&mut yard, id, by_ann()).await.unwrap();
     let outcome = add_drive_photo(&mut yard.store, &yard.caller, id, photo(1, FileKind::Pdf)).await;
     assert_eq!(faults(outcome), ["file"]);
-    let addresses = FileAddresses::new("https://api.example");
     let named = AddDrivePhoto {
         filename: Some("dents/left.png".into()),
         ..photo(1, FileKind::Png)
@@ -300,12 +387,16 @@ async fn photos_and_videos_are_attached() {
         let (drive, photo) = add_drive_photo(&mut yard.store, &yard.caller, id, command)
             .await
             .unwrap();
-        let shown = DrivePhotoView::new(&photo, &yard.caller.business, &addresses);
-        assert_eq!(serde_json::to_value(shown).unwrap(), expected);
-        let photos = view(&yard, &drive, View::Full)["photo"].take();
-        assert_eq!(photos.as_array().unwrap().last(), Some(&expected));
+        let shown = DrivePhotoView::new(&photo, &yard.caller.business, &addresses());
+        let mut shown = serde_json::to_value(shown).unwrap();
+        unsigned(&mut shown);
+        assert_eq!(shown, expected);
+        let mut photos = view(&yard, &drive, View::Full)["photo"].take();
+        let last = photos.as_array_mut().unwrap().last_mut().unwrap();
+        unsigned(last);
+        assert_eq!(*last, expected);
         let file = yard.store.file(yard.caller.business_id(), &photo.file).await.unwrap();
-        assert!(file.unwrap().public, "photos have addresses");
+        assert!(!file.unwrap().public, "nobody reads them by their names");
     }
     for byte in 3..=u8::try_from(TestDrive::MAX_PHOTOS).unwrap() {
         let command = photo(byte, FileKind::Jpeg);

@@ -58,6 +58,8 @@ pub(crate) fn code(error: &VehicleError) -> &'static str {
         VehicleError::AppraisalIncomplete(_) => "vehicle_appraisal_incomplete",
         VehicleError::DocumentNotFound(_) => "vehicle_document_not_found",
         VehicleError::MediumNotFound => "vehicle_media_not_found",
+        VehicleError::DriveNotFound => "vehicle_drive_not_found",
+        VehicleError::DriveSigned => "vehicle_drive_signed",
         VehicleError::DriveActive => "vehicle_drive_active",
         VehicleError::DriveNotActive => "vehicle_drive_not_active",
         VehicleError::VersionMismatch(_) => "precondition_failed",

@@ -116,6 +116,23 @@ async fn active_locked(conn: &mut Conn, business: BusinessId, vehicle: VehicleId
     row.optional().map_err(store_error)?.map(signed).transpose()
 }
 
+/// The drive of a vehicle that has that code.
+async fn of_code(
+    conn: &mut Conn,
+    business: BusinessId,
+    vehicle: VehicleId,
+    code: &DriveCode,
+) -> StoreResult<Option<TestDrive>> {
+    let row = vehicle_drives::table
+        .filter(vehicle_drives::business_id.eq(business.get()))
+        .filter(vehicle_drives::code.eq(code.as_str()))
+        .filter(vehicle_drives::vehicle.eq(vehicle.get()))
+        .select((DriveRow::as_select(), vehicle_drives::signature))
+        .get_result(conn)
+        .await;
+    row.optional().map_err(store_error)?.map(signed).transpose()
+}
+
 /// A drive without its signature.
 pub(in super::super) async fn drive(
     conn: &mut Conn,
@@ -215,6 +232,15 @@ macro_rules! drive_reader {
                 vehicle: VehicleId,
             ) -> StoreResult<Option<TestDrive>> {
                 $active(self.conn().await?, business, vehicle).await
+            }
+
+            async fn drive(
+                &mut self,
+                business: BusinessId,
+                vehicle: VehicleId,
+                code: &DriveCode,
+            ) -> StoreResult<Option<TestDrive>> {
+                of_code(self.conn().await?, business, vehicle, code).await
             }
 
             async fn drives(

@@ -1,0 +1,136 @@
+//! What a process knows of its database beside its records: which one it is, its epoch, and whether the process may write to it.
+
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use forecourt_kernel::{Epoch, Random, StoreError, StoreResult};
+
+/// What a database says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DatabaseFacts {
+    /// Names the installation: a UUID, made by the server that starts first.
+    pub installation: String,
+    /// The epoch.
+    pub epoch: Epoch,
+    /// The timeline of the PostgreSQL server that it was last seen on.
+    pub timeline: Option<String>,
+    /// The oldest version of this program that may write to it.
+    pub least_version: Option<String>,
+}
+
+/// Why a process must not write.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WriteBlock {
+    /// Its clock is not the database's.
+    Clock,
+    /// It is older than the schema allows.
+    Version,
+}
+
+impl WriteBlock {
+    const COUNT: usize = 2;
+}
+
+/// What all handles on a database share.
+#[derive(Default)]
+pub(crate) struct DatabaseState {
+    epoch: AtomicI64,
+    is_blocked: AtomicBool,
+    /// The reason of each block that stands.
+    blocks: Mutex<[Option<String>; WriteBlock::COUNT]>,
+}
+
+impl DatabaseState {
+    pub(crate) fn epoch(&self) -> Epoch {
+        Epoch::new(AtomicI64::load(&self.epoch, Ordering::Acquire))
+    }
+
+    /// Takes up an epoch. Of two, the later one counts.
+    pub(crate) fn take_up(&self, epoch: Epoch) {
+        self.epoch.fetch_max(epoch.number(), Ordering::AcqRel);
+    }
+
+    /// Keeps the process from writing for a `reason`, or no longer; `true` if that changes whether it may.
+    pub(crate) fn block(&self, block: WriteBlock, reason: Option<String>) -> bool {
+        let mut blocks = self.blocks();
+        let stood = blocks[block as usize].is_some();
+        let stands = reason.is_some();
+        blocks[block as usize] = reason;
+        self.is_blocked
+            .store(blocks.iter().any(Option::is_some), Ordering::Release);
+        stood != stands
+    }
+
+    /// # Errors
+    /// `Unavailable`, with the reason, if the process must not write.
+    pub(crate) fn may_write(&self) -> StoreResult<()> {
+        if !AtomicBool::load(&self.is_blocked, Ordering::Acquire) {
+            return Ok(());
+        }
+        match self.blocks().iter().flatten().next() {
+            Some(reason) => Err(StoreError::Unavailable(reason.as_str().into())),
+            None => Ok(()),
+        }
+    }
+
+    /// No code that can panic runs under this lock.
+    fn blocks(&self) -> MutexGuard<'_, [Option<String>; WriteBlock::COUNT]> {
+        self.blocks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A UUID of version 4 (RFC 9562).
+pub(crate) fn random_uuid(random: &dyn Random) -> String {
+    let mut bytes = [0; 16];
+    random.fill(&mut bytes);
+    let bits = u128::from_be_bytes(bytes) & !(0xf << 76) & !(0b11 << 62) | 4 << 76 | 0b10 << 62;
+    let digits = format!("{bits:032x}");
+    let groups = [0..8, 8..12, 12..16, 16..20, 20..32];
+    groups.map(|group| digits.get(group).unwrap_or_default()).join("-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Bytes(u8);
+
+    impl Random for Bytes {
+        fn fill(&self, buffer: &mut [u8]) {
+            buffer.fill(self.0);
+        }
+    }
+
+    #[test]
+    fn a_uuid_names_its_version_and_variant() {
+        assert_eq!(random_uuid(&Bytes(0xff)), "ffffffff-ffff-4fff-bfff-ffffffffffff");
+        assert_eq!(random_uuid(&Bytes(0)), "00000000-0000-4000-8000-000000000000");
+    }
+
+    #[test]
+    fn writing_is_refused_as_long_as_there_is_a_reason() {
+        let state = DatabaseState::default();
+        assert!(state.may_write().is_ok());
+        assert!(state.block(WriteBlock::Clock, Some("the clock".to_owned())));
+        assert!(!state.block(WriteBlock::Clock, Some("still the clock".to_owned())));
+        assert!(state.block(WriteBlock::Version, Some("the version".to_owned())));
+        let reason = |state: &DatabaseState| match state.may_write() {
+            Err(StoreError::Unavailable(reason)) => reason.to_string(),
+            other => format!("{other:?}"),
+        };
+        assert_eq!(reason(&state), "still the clock");
+        assert!(state.block(WriteBlock::Clock, None));
+        assert_eq!(reason(&state), "the version");
+        assert!(state.block(WriteBlock::Version, None));
+        assert!(state.may_write().is_ok());
+    }
+
+    #[test]
+    fn an_epoch_never_goes_back() {
+        let state = DatabaseState::default();
+        assert_eq!(state.epoch(), Epoch::FIRST);
+        state.take_up(Epoch::new(7));
+        state.take_up(Epoch::new(5));
+        assert_eq!(state.epoch(), Epoch::new(7));
+    }
+}

@@ -1,0 +1,26 @@
+//! Numbers without a pattern, which a seed makes again.
+
+/// SplitMix64.
+#[derive(Clone, Debug)]
+pub struct Dice(u64);
+
+impl Dice {
+    /// Those of a seed.
+    pub const fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// A number below this.
+    pub const fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % bound
+    }
+
+    /// The index of one of so many things; 0 if there are none.
+    pub fn pick(&mut self, count: usize) -> usize {
+        usize::try_from(self.below(count.max(1) as u64)).expect("below a count")
+    }
+}

@@ -1,0 +1,176 @@
+//! A PostgreSQL of a test's own, which may be stopped.
+
+use std::fs::{self, File};
+use std::os::unix::fs::chown;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tokio::process::{Child, Command};
+use tokio_postgres::NoTls;
+
+use crate::ports::Port;
+use crate::process::Outcome;
+use crate::time::wait_for;
+
+/// How long it may take to start, or to recover, on a busy machine.
+const START: Duration = Duration::from_secs(60);
+
+/// Where the programs of a server are that are not in the `PATH`, one folder for each version.
+const PACKAGES: &str = "/usr/lib/postgresql";
+
+/// Accounts without rights that it runs under if root runs the tests, since it refuses to be root's.
+const ACCOUNTS: [&str; 2] = ["postgres", "nobody"];
+
+/// A running PostgreSQL. It is killed with this value, and its folder removed.
+#[derive(Debug)]
+pub struct Postgres {
+    // Dropped in this order.
+    server: Option<Child>,
+    folder: TempDir,
+    programs: PathBuf,
+    /// Runs a command under the account that it needs.
+    account: Vec<String>,
+    port: Port,
+}
+
+impl Postgres {
+    /// Starts one with the settings of its makers, so that what it acknowledges is not lost when it is stopped.
+    pub async fn start() -> Self {
+        let memory = Path::new("/dev/shm");
+        let place = if memory.is_dir() {
+            memory.to_owned()
+        } else {
+            std::env::temp_dir()
+        };
+        let folder = tempfile::tempdir_in(place).unwrap();
+        let mut postgres = Self {
+            server: None,
+            account: account(folder.path()).await,
+            folder,
+            programs: programs(),
+            port: Port::reserve(),
+        };
+        let mut initdb = postgres.command("initdb");
+        initdb.args([
+            "-D",
+            "data",
+            "-U",
+            "postgres",
+            "--auth=trust",
+            "--encoding=UTF8",
+            "--locale=C",
+            "--no-sync",
+        ]);
+        Outcome::of(&mut initdb).await.succeeded();
+        postgres.restart().await;
+        postgres
+    }
+
+    /// Starts it again, and waits until it serves.
+    pub async fn restart(&mut self) {
+        let log = File::options().create(true).append(true).open(self.log_file()).unwrap();
+        let mut server = self.command("postgres");
+        let port = self.port.number().to_string();
+        server.args([
+            "-D",
+            "data",
+            "-p",
+            &port,
+            "-c",
+            "listen_addresses=127.0.0.1",
+            "-c",
+            "unix_socket_directories=",
+        ]);
+        server
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log)
+            .kill_on_drop(true);
+        self.server = Some(server.spawn().expect("PostgreSQL can be started"));
+        let url = self.url();
+        wait_for("PostgreSQL serves", START, async || {
+            tokio_postgres::connect(&url, NoTls).await.is_ok()
+        })
+        .await;
+    }
+
+    /// Stops it as a failing machine does: nothing is written any more, and every connection ends.
+    pub async fn stop_at_once(&mut self) {
+        let mut server = self.server.take().expect("PostgreSQL runs");
+        let id = server.id().expect("PostgreSQL runs").to_string();
+        Outcome::of(Command::new("kill").args(["-QUIT", &id])).await.succeeded();
+        let waiting = tokio::time::timeout(START, server.wait()).await;
+        waiting.expect("PostgreSQL ends in time").unwrap();
+    }
+
+    /// The address of its one database.
+    pub fn url(&self) -> String {
+        format!("postgres://postgres@127.0.0.1:{}/postgres", self.port.number())
+    }
+
+    /// What it has logged so far.
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.log_file()).unwrap()
+    }
+
+    fn log_file(&self) -> PathBuf {
+        self.folder.path().join("server.log")
+    }
+
+    fn command(&self, program: &str) -> Command {
+        let program = self.programs.join(program).display().to_string();
+        let line: Vec<&String> = self.account.iter().chain([&program]).collect();
+        let mut command = Command::new(line[0]);
+        command
+            .args(&line[1..])
+            .current_dir(self.folder.path())
+            .env("LC_ALL", "C");
+        command
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        // Its other processes end with the first one, and may still write into the folder, which then stays behind.
+        drop(self.server.take());
+    }
+}
+
+/// The folder of the programs of the newest server there is.
+fn programs() -> PathBuf {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let packages = fs::read_dir(PACKAGES).into_iter().flatten().flatten();
+    let mut versions: Vec<PathBuf> = packages.map(|version| version.path().join("bin")).collect();
+    versions.sort_by_key(|folder| {
+        let version = folder.parent().and_then(Path::file_name).and_then(|name| name.to_str());
+        std::cmp::Reverse(version.and_then(|version| version.parse::<u32>().ok()))
+    });
+    let is_server = |folder: &PathBuf| ["initdb", "postgres"].iter().all(|name| folder.join(name).is_file());
+    let found = std::env::split_paths(&path).chain(versions).find(is_server);
+    found.expect("the programs of PostgreSQL are in the PATH or were installed by Debian's package `postgresql`")
+}
+
+/// What stands before a command so that it runs under an account that may serve; the folder is given to that account.
+async fn account(folder: &Path) -> Vec<String> {
+    let number = async |arguments: [&str; 2]| {
+        let outcome =
+            Outcome::of(Command::new("id").args(arguments.iter().filter(|argument| !argument.is_empty()))).await;
+        outcome
+            .status
+            .success()
+            .then(|| outcome.stdout.trim().parse::<u32>().unwrap())
+    };
+    if number(["-u", ""]).await != Some(0) {
+        return Vec::new();
+    }
+    for name in ACCOUNTS {
+        if let (Some(user), Some(group)) = (number(["-u", name]).await, number(["-g", name]).await) {
+            chown(folder, Some(user), Some(group)).unwrap();
+            let (user, group) = (format!("--reuid={user}"), format!("--regid={group}"));
+            return ["setpriv", &user, &group, "--clear-groups"].map(str::to_owned).into();
+        }
+    }
+    panic!("PostgreSQL cannot run as root, and there is no account postgres or nobody");
+}

@@ -1,0 +1,380 @@
+//! A history of what clients asked and heard, while servers and their database are killed, stopped, cut off and filled up.
+//!
+//! Afterwards [`check`] compares it with what there is.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use harness::{
+    Client, Dice, Engine, Installation, LossyProxy, Postgres, Server, Shop, eventually, now, proof_time, wait_for,
+};
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+use check::{Ask, Exchange, State};
+
+#[path = "prove_history/check.rs"]
+mod check;
+
+/// How long each nemesis is at work in the suite.
+const TIME: Duration = Duration::from_secs(5);
+/// How soon everything works again.
+const RECOVERY: Duration = Duration::from_secs(60);
+const CLIENTS: u64 = 12;
+/// So many leads are changed by all clients at once.
+const HOT: usize = 6;
+
+/// What goes wrong.
+#[derive(Clone, Copy, Debug)]
+enum Nemesis {
+    /// A server is killed and started again.
+    Kill,
+    /// A server is stopped and goes on.
+    Freeze,
+    /// No file of the server can grow.
+    FullDisk,
+    /// PostgreSQL ends at once, and recovers.
+    DatabaseCrash,
+    /// PostgreSQL ends all connections.
+    TerminatedBackends,
+    /// The answers to some commits are lost.
+    LostCommits,
+}
+
+#[tokio::test]
+async fn sqlite() {
+    let shop = Shop::open_with(Engine::Sqlite, harness::Serve::surviving_file_limits).await;
+    let (installation, clients) = (shop.installation().clone(), vec![shop.api]);
+    let mut proof = Proof::new(installation, vec![shop.server], clients);
+    for nemesis in [Nemesis::Kill, Nemesis::Freeze, Nemesis::FullDisk] {
+        proof.suffer(nemesis).await;
+    }
+    proof.conclude("SQLite").await;
+}
+
+#[tokio::test]
+async fn postgres() {
+    let database = Postgres::start().await;
+    let installation = Installation::at(&database.url());
+    let proxy = LossyProxy::to(installation.database_address()).await;
+    let shop = Shop::on(installation.serve().start().await).await;
+    let url = installation.database_through(proxy.port());
+    let second = installation.serve().env("DATABASE_URL", url).start().await;
+    let clients = vec![shop.api, second.client(&shop.business.key("all").await.token)];
+    let mut proof = Proof::new(installation, vec![shop.server, second], clients);
+    proof.database = Some(database);
+    proof.proxy = Some(proxy);
+    for nemesis in [
+        Nemesis::Kill,
+        Nemesis::Freeze,
+        Nemesis::TerminatedBackends,
+        Nemesis::LostCommits,
+        Nemesis::DatabaseCrash,
+    ] {
+        proof.suffer(nemesis).await;
+    }
+    proof.conclude("PostgreSQL").await;
+}
+
+struct Proof {
+    installation: Installation,
+    servers: Vec<Server>,
+    /// None on SQLite.
+    database: Option<Postgres>,
+    proxy: Option<LossyProxy>,
+    book: Arc<Book>,
+}
+
+/// What the clients share.
+struct Book {
+    /// One for each server.
+    servers: Vec<Client>,
+    history: Mutex<Vec<Exchange>>,
+    /// The leads there are, each with the version that was last heard of.
+    leads: Mutex<BTreeMap<i64, i64>>,
+    /// Counts the moments at which something began or ended.
+    clock: AtomicU64,
+    names: AtomicUsize,
+}
+
+impl Proof {
+    fn new(installation: Installation, servers: Vec<Server>, clients: Vec<Client>) -> Self {
+        let book = Book {
+            servers: clients,
+            history: Mutex::default(),
+            leads: Mutex::default(),
+            clock: AtomicU64::new(0),
+            names: AtomicUsize::new(0),
+        };
+        Self {
+            installation,
+            servers,
+            database: None,
+            proxy: None,
+            book: Arc::new(book),
+        }
+    }
+
+    /// Has the clients at work while the nemesis strikes again and again, then repeats every request whose outcome is unknown.
+    async fn suffer(&mut self, nemesis: Nemesis) {
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut clients = JoinSet::new();
+        for number in 0..CLIENTS {
+            let dice = Dice::new(number ^ u64::try_from(now()).expect("after 1970"));
+            clients.spawn(work(Arc::clone(&self.book), dice, Arc::clone(&stop)));
+        }
+        let end = Instant::now() + proof_time(TIME);
+        let mut dice = Dice::new(u64::try_from(now()).expect("after 1970"));
+        while Instant::now() < end {
+            sleep(Duration::from_millis(100 + dice.below(400))).await;
+            self.strike(nemesis, &mut dice).await;
+        }
+        stop.store(true, Ordering::SeqCst);
+        let unknown: Vec<Exchange> = clients.join_all().await.into_iter().flatten().collect();
+        for server in &self.book.servers {
+            wait_for("the server works again", RECOVERY, async || {
+                let asked = server
+                    .request("POST", "/2.0/leads")
+                    .key("after all")
+                    .json(&json!({"name": "After all"}));
+                asked.attempt().await.is_ok_and(|answer| answer.status == 201)
+            })
+            .await;
+        }
+        for Exchange { key, ask, .. } in unknown {
+            eventually("the outcome is known", RECOVERY, async || {
+                let answer = self
+                    .book
+                    .exchange(&self.book.servers[0], key.clone(), ask.clone())
+                    .await;
+                answer.filter(|(status, _)| *status < 500).ok_or("not yet")
+            })
+            .await;
+        }
+    }
+
+    async fn strike(&mut self, nemesis: Nemesis, dice: &mut Dice) {
+        let one = dice.pick(self.servers.len());
+        match nemesis {
+            Nemesis::Kill => {
+                self.servers[one].kill9().await;
+                self.servers[one].restart().await;
+            }
+            Nemesis::Freeze => {
+                self.servers[one].freeze().await;
+                sleep(Duration::from_millis(200 + dice.below(1_500))).await;
+                self.servers[one].thaw().await;
+            }
+            Nemesis::FullDisk => {
+                let log: PathBuf = self.installation.folder().join("forecourt.db-wal");
+                let length = fs::metadata(log).map_or(0, |log| log.len());
+                // Before or behind the place where the log goes on.
+                let room = length / 2 + dice.below(length / 2 + 65_536);
+                self.servers[one].limit_files(Some(room)).await;
+                sleep(Duration::from_millis(200 + dice.below(400))).await;
+                self.servers[one].limit_files(None).await;
+            }
+            Nemesis::DatabaseCrash => {
+                let database = self.database.as_mut().expect("a PostgreSQL");
+                database.stop_at_once().await;
+                database.restart().await;
+            }
+            Nemesis::TerminatedBackends => {
+                let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                           WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()";
+                self.installation.execute(end).await;
+            }
+            Nemesis::LostCommits => {
+                let proxy = self.proxy.as_ref().expect("a proxy");
+                proxy.lose_a_commit();
+                wait_for("a commit is lost", RECOVERY, async || proxy.has_lost()).await;
+            }
+        }
+    }
+
+    /// Compares the history with what there is.
+    #[expect(clippy::print_stdout, reason = "`cargo xtask prove` shows what a proof found")]
+    async fn conclude(self, engine: &str) {
+        if self.database.is_some() {
+            // What a server left that was killed may still be under way.
+            let quiet = "SELECT count(*) = 0 FROM pg_stat_activity
+                         WHERE xact_start IS NOT NULL AND backend_type = 'client backend' AND pid <> pg_backend_pid()";
+            wait_for("no transaction is open", RECOVERY, async || {
+                self.installation.is_true(quiet).await
+            })
+            .await;
+        }
+        let mut state = State {
+            leads: self.book.servers[0].walk("/2.0/leads?view=full&per_page=500").await,
+            events: Vec::new(),
+            database_log: self.database.as_ref().map(Postgres::log).unwrap_or_default(),
+        };
+        // Made by the proof itself, between two nemeses.
+        for server in &self.book.servers {
+            state.events.push(server.walk("/2.0/events?per_page=500").await);
+        }
+        let mut history = std::mem::take(&mut *self.book.history.lock().unwrap());
+        let own = self.book.exchange(
+            &self.book.servers[0],
+            Some("after all".to_owned()),
+            Ask::Create {
+                name: "After all".to_owned(),
+            },
+        );
+        own.await;
+        history.append(&mut self.book.history.lock().unwrap());
+        let count = |found: &dyn Fn(Option<u16>) -> bool| {
+            let statuses = history
+                .iter()
+                .map(|exchange| exchange.answer.as_ref().map(|(status, _)| *status));
+            statuses.filter(|status| found(*status)).count()
+        };
+        println!(
+            "history on {engine}: {} requests, {} done, {} refused, {} failed, {} unanswered; {} events",
+            history.len(),
+            count(&|status| matches!(status, Some(200 | 201))),
+            count(&|status| matches!(status, Some(400..500))),
+            count(&|status| matches!(status, Some(500..))),
+            count(&|status| status.is_none()),
+            state.events[0].len(),
+        );
+        let faults = check::faults(&history, &state);
+        let first: Vec<&String> = faults.iter().take(20).collect();
+        assert!(faults.is_empty(), "{} faults: {first:#?}", faults.len());
+    }
+}
+
+/// Sends requests until it is to stop; yields those whose outcome is unknown and can be asked for again.
+async fn work(book: Arc<Book>, mut dice: Dice, stop: Arc<AtomicBool>) -> Vec<Exchange> {
+    let mut unknown = Vec::new();
+    while !stop.load(Ordering::SeqCst) {
+        let number = book.names.fetch_add(1, Ordering::Relaxed);
+        let ask = book.next(&mut dice, number);
+        let is_write = !matches!(ask, Ask::Read { .. });
+        let key = (is_write && dice.below(5) > 0).then(|| format!("key-{number}"));
+        let mut answer = None;
+        // At once, perhaps of another server, and later again if need be.
+        for _ in 0..2 {
+            let server = book.servers[dice.pick(book.servers.len())].clone();
+            answer = book
+                .exchange(&server, key.clone(), ask.clone())
+                .await
+                .filter(|(status, _)| *status < 500);
+            if answer.is_some() || key.is_none() {
+                break;
+            }
+            sleep(Duration::from_millis(dice.below(40))).await;
+        }
+        if answer.is_none() && key.is_some() {
+            unknown.push(Exchange {
+                key,
+                ask,
+                began: 0,
+                ended: 0,
+                answer,
+            });
+        }
+    }
+    unknown
+}
+
+impl Book {
+    /// What a client asks for next.
+    fn next(&self, dice: &mut Dice, number: usize) -> Ask {
+        let leads = self.leads.lock().unwrap();
+        let hot: Vec<(i64, i64)> = leads
+            .iter()
+            .rev()
+            .take(HOT)
+            .map(|(lead, version)| (*lead, *version))
+            .collect();
+        let kind = dice.below(20);
+        if hot.is_empty() || kind < 5 {
+            return Ask::Create {
+                name: format!("lead-{number}"),
+            };
+        }
+        let (lead, if_match) = hot[dice.pick(hot.len())];
+        match kind {
+            5..15 => Ask::Change {
+                lead,
+                if_match,
+                token: format!("token-{number}"),
+            },
+            15..19 => Ask::Read { lead },
+            _ => Ask::Delete { lead, if_match },
+        }
+    }
+
+    /// Sends a request and writes down what came of it.
+    async fn exchange(&self, server: &Client, key: Option<String>, ask: Ask) -> Option<(u16, Value)> {
+        let lead = |lead: &i64| format!("/2.0/leads/{lead}");
+        let request = match &ask {
+            Ask::Create { name } => server.request("POST", "/2.0/leads").json(&json!({"name": name})),
+            Ask::Change {
+                lead: id,
+                if_match,
+                token,
+            } => server
+                .request("PATCH", &lead(id))
+                .header("If-Match", &format!("\"{if_match}\""))
+                .json(&json!({"data": {"token": token}})),
+            Ask::Delete { lead: id, if_match } => server
+                .request("DELETE", &lead(id))
+                .header("If-Match", &format!("\"{if_match}\"")),
+            Ask::Read { lead: id } => server.request("GET", &lead(id)),
+        };
+        let request = match &key {
+            Some(key) => request.key(key),
+            None => request,
+        };
+        let began = self.clock.fetch_add(1, Ordering::SeqCst);
+        let answer = request
+            .attempt()
+            .await
+            .ok()
+            .map(|answer| (answer.status, answer.json()));
+        let ended = self.clock.fetch_add(1, Ordering::SeqCst);
+        if answer.is_none() {
+            sleep(Duration::from_millis(20)).await;
+        }
+        self.learn(&ask, answer.as_ref());
+        let exchange = Exchange {
+            key,
+            ask,
+            began,
+            ended,
+            answer: answer.clone(),
+        };
+        self.history.lock().unwrap().push(exchange);
+        answer
+    }
+
+    /// Remembers what an answer says of a lead.
+    fn learn(&self, ask: &Ask, answer: Option<&(u16, Value)>) {
+        let mut leads = self.leads.lock().unwrap();
+        match (ask, answer) {
+            (Ask::Create { .. }, Some((201, body))) => {
+                leads.insert(body["data"]["id"].as_i64().expect("an id"), 1);
+            }
+            (Ask::Delete { lead, .. }, Some((200 | 404, _)))
+            | (Ask::Change { lead, .. } | Ask::Read { lead }, Some((404, _))) => {
+                leads.remove(lead);
+            }
+            (Ask::Change { lead, .. } | Ask::Delete { lead, .. } | Ask::Read { lead }, Some((200 | 412, body))) => {
+                let said = body["data"]["version"]
+                    .as_i64()
+                    .or(body["error"]["details"]["version"].as_i64());
+                if let (Some(known), Some(said)) = (leads.get_mut(lead), said) {
+                    *known = (*known).max(said);
+                }
+            }
+            _ => (),
+        }
+    }
+}
