@@ -17,6 +17,7 @@ mod dist;
 mod error;
 mod forecourt;
 mod http;
+mod lead_model;
 mod lint;
 mod process;
 mod prove;
@@ -41,6 +42,7 @@ const TASKS: &[Task] = &[
     ci::TASK,
     architecture::TASK,
     codegen::TASK,
+    lead_model::TASK,
     bench::TASK,
     dist::TASK,
 ];
