@@ -10,6 +10,7 @@ both_engines! {
     a_whole_text_filter_is_a_line
     every_line_of_a_lead_is_bounded
     every_line_of_a_contact_is_bounded
+    names_companies_and_subjects_are_one_line
     a_note_has_20_000_characters_at_most
     every_text_of_a_webhook_is_bounded
     every_array_of_a_body_is_bounded
@@ -264,6 +265,35 @@ async fn every_line_of_a_lead_is_bounded(engine: Engine) {
     // An address that looks like one, and is too long for one.
     let email = format!("ann@{}com", "example.".repeat(40));
     small(&shop.api.patch(&lead, &json!({"email": email})).await, &["email"]);
+}
+
+async fn names_companies_and_subjects_are_one_line(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    let lead = shop
+        .lead(&json!({"name": "Ann", "channel": "email", "email": "ann@example.com"}))
+        .await;
+    let contact = shop.api.post("/2.0/contacts", &json!({"name": "Ann"})).await.created();
+    let (lead, contact) = (
+        format!("/2.0/leads/{}", lead["id"]),
+        format!("/2.0/contacts/{}", contact["id"]),
+    );
+    for text in ["Ann\nPhone: 0900 1", "Ann\r\n", "\rAnn", "Ann\u{b}Lee"] {
+        let name = json!({"name": text});
+        shop.api.post("/2.0/leads", &name).await.invalid(&["name"]);
+        let data = json!({"data": {"subject": text}});
+        shop.api.post("/2.0/leads", &data).await.invalid(&["data.subject"]);
+        shop.api.patch(&lead, &name).await.invalid(&["name"]);
+        shop.api.post("/2.0/contacts", &name).await.invalid(&["name"]);
+        shop.api
+            .patch(&contact, &json!({"company": text}))
+            .await
+            .invalid(&["company"]);
+        let message = json!({"body": "one\ntwo", "subject": text, "direction": "in", "channel": "email"});
+        let messages = format!("{lead}/messages");
+        shop.api.post(&messages, &message).await.invalid(&["subject"]);
+    }
+    let tabbed = json!({"name": "Ann\tLee", "data": {"message": "one\ntwo"}});
+    assert_eq!(shop.lead(&tabbed).await["name"], "Ann\tLee");
 }
 
 async fn every_line_of_a_contact_is_bounded(engine: Engine) {

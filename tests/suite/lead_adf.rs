@@ -8,6 +8,7 @@ both_engines! {
     the_vehicle_that_it_is_about_is_associated
     what_is_no_prospect_makes_no_lead
     a_retry_makes_no_second_lead
+    what_a_parser_takes_long_for_is_refused
 }
 
 const ADF: &str = "/2.0/leads/adf";
@@ -119,4 +120,33 @@ async fn a_retry_makes_no_second_lead(engine: Engine) {
     let second = request().await;
     assert_eq!(first.created(), second.created());
     assert_eq!(shop.api.list("/2.0/leads").await.items.len(), 1);
+}
+
+async fn what_a_parser_takes_long_for_is_refused(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    let nested = |open: &dyn Fn(usize) -> String, levels: usize| {
+        let open: String = (0..levels).map(open).collect();
+        document(&format!("{open}{}", "</x>".repeat(levels)))
+    };
+    let attributes: String = (0..65).map(|at| format!(" a{at}='{at}'")).collect();
+    for document in [
+        nested(&|at| format!("<x xmlns:n{at}='urn:{at}'>"), 4_000),
+        nested(&|at| format!("<x xmlns='urn:{at}' >"), 17),
+        nested(&|_| "<x>".to_owned(), 40_000),
+        document(&"<x/>".repeat(5_000)),
+        document(&format!("<vehicle{attributes}/>")),
+        format!("\u{feff}{}", nested(&|_| "<x a='>'>".to_owned(), 31)),
+        document(&"<x>".repeat(60_000)),
+    ] {
+        send(&shop.api, &document).await.invalid(&["body"]);
+    }
+    // What only looks like elements is none.
+    let hidden = "<x xmlns:a='b'>".repeat(1_000);
+    for quoted in [
+        format!("<!-- {hidden} -->"),
+        format!("<x><![CDATA[{hidden}]]></x>"),
+        format!("<?x {hidden}?>"),
+    ] {
+        send(&shop.api, &document(&quoted)).await.created();
+    }
 }

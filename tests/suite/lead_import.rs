@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 both_engines! {
     a_mail_becomes_a_lead_once
     what_is_no_mail_holds_up_no_other
+    what_takes_longer_than_its_length_is_no_lead
 }
 
 fn mail(id: &str) -> String {
@@ -73,4 +74,30 @@ async fn what_is_no_mail_holds_up_no_other(engine: Engine) {
         .run(["lead", "import", good, "--business", "stranger"])
         .await
         .failed_naming("stranger");
+}
+
+async fn what_takes_longer_than_its_length_is_no_lead(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    let installation = shop.installation();
+    let words = "=?utf-8?q?a?=".repeat(1_000_000);
+    let nested: String = (0..100_000)
+        .map(|at| format!("Content-Type: multipart/mixed; boundary=b{at}\r\n\r\n--b{at}\r\n"))
+        .collect();
+    let files = [
+        mail("words").replace("Golf", &words),
+        mail("name").replace("=?utf-8?q?Zo=C3=AB?=", &words),
+        mail("parts").replace("--b--", &"--b\r\n\r\nx\r\n".repeat(500)),
+        format!("From: zoe@example.com\r\nMessage-ID: <nested@example.com>\r\n{nested}"),
+        mail("size") + &"x".repeat(25 * 1024 * 1024),
+    ];
+    let files = files.map(|content| installation.write("eml", content));
+    let mut arguments = vec!["lead", "import", "--business", "acme", "--json"];
+    arguments.extend(files.iter().map(String::as_str));
+    let outcome = installation.run(arguments).await;
+    assert!(!outcome.status.success(), "{outcome:#?}");
+    let report: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    for mail in report["mails"].as_array().unwrap() {
+        assert_eq!(mail["outcome"], "failed", "{mail}");
+    }
+    assert_eq!(shop.api.list("/2.0/leads").await.items.len(), 0);
 }

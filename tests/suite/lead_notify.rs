@@ -11,6 +11,7 @@ both_engines! {
     a_business_without_an_address_gets_none
     mails_that_were_not_sent_before_a_crash_are_sent_after_it
     mails_go_to_the_mail_server_that_is_named
+    no_value_adds_lines_to_a_mail
 }
 
 /// How long a mail may take, also one that a server which died had in its hands.
@@ -102,4 +103,21 @@ async fn mails_go_to_the_mail_server_that_is_named(engine: Engine) {
     assert!(letters[0].to.concat().contains("office@acme.example"), "{letters:?}");
     assert!(letters[0].content.contains("Ann Lee"), "{letters:?}");
     assert!(shop.installation().mails().is_empty());
+}
+
+async fn no_value_adds_lines_to_a_mail(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    let subject = "Golf\u{2028}Phone: 0900 1\u{85}Email: thief@example.com";
+    let data = json!({"subject": subject, "message": "Is it there?\nAnn"});
+    shop.lead(&json!({"name": "Ann Lee", "data": data})).await;
+    mails_arrive(shop.installation(), 1).await;
+    let mail = shop.installation().mails().concat();
+    let lines: Vec<&str> = mail.lines().map(str::trim).collect();
+    assert!(lines.contains(&"Ann"), "a message keeps its lines: {mail}");
+    assert!(
+        !lines
+            .iter()
+            .any(|line| line.starts_with("Phone: 0900") || line.starts_with("Email: thief")),
+        "{mail}"
+    );
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
-use harness::{Answer, Client, Engine, Raw, Shop, both_engines, wait_for};
+use harness::{Answer, Client, Engine, Installation, Raw, Shop, both_engines, wait_for};
 use image::{DynamicImage, ImageFormat, Rgb, RgbImage};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -60,6 +60,9 @@ both_engines! {
     a_body_needs_a_file
     what_is_wrong_with_a_body_is_reported
     a_multipart_body_needs_the_part_file
+    a_multipart_body_is_bounded_in_parts_names_and_heads
+    a_webp_picture_is_bounded_by_what_its_headers_say
+    a_photo_needs_no_data_folder
     another_content_type_is_refused
     a_photo_has_at_most_25_megabytes
     each_change_is_an_event_and_a_version
@@ -522,6 +525,128 @@ async fn a_multipart_body_has_all_that_json_has(engine: Engine) {
     let [video, _] = form;
     let item = post_form(&shop.api, &format!("{path}/media"), &[video]).await.created();
     assert_eq!((&item["type"], &item["id"]), (&json!("youtube"), &json!("dQw4w9WgXcQ")));
+}
+
+async fn a_multipart_body_is_bounded_in_parts_names_and_heads(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    let path = format!("{}/media", draft(&shop).await);
+    let content = jpeg(120, 80);
+    let file = |name| ("file", Some(name), content.as_slice());
+    let (name, longer, far_longer) = ("a".repeat(255), "a".repeat(256), "a".repeat(1024 * 1024));
+    let others = |count: usize| vec![("other", None, &b"x"[..]); count];
+
+    let answer = async |form: Vec<Part<'_>>| post_form(&shop.api, &path, &form).await;
+    answer([others(99), vec![file("1.jpg")]].concat()).await.created();
+    answer([vec![file("1.jpg")], others(100)].concat())
+        .await
+        .invalid(&["body"]);
+    answer(vec![file("1.jpg"), (&name, None, b"x")]).await.created();
+    for name in [&longer, &far_longer] {
+        answer(vec![file("1.jpg"), (name, None, b"x")]).await.invalid(&["body"]);
+        answer(vec![(name, None, b"")]).await.invalid(&["body"]);
+    }
+    answer(vec![file(&name)]).await.created();
+    answer(vec![file(&longer)]).await.invalid(&["file"]);
+    let many = vec![("", None, &b""[..]); 200_000];
+    answer(many).await.invalid(&["body"]);
+
+    // A head that is long in another way.
+    let form = multipart(&[file("1.jpg")]);
+    let head = |length: usize| {
+        let line = format!("X-Other: {}\r\nContent-Type: application", "a".repeat(length));
+        let form: Vec<u8> = form.clone();
+        let at = form.windows(12).position(|part| part == b"Content-Type").unwrap();
+        [
+            &form[..at],
+            line.as_bytes(),
+            &form[at + "Content-Type: application".len()..],
+        ]
+        .concat()
+    };
+    for (length, is_fine) in [(3_000, true), (4_096, false), (500_000, false)] {
+        let request = shop.api.request("POST", &path).header("Content-Type", MULTIPART);
+        let answer = request.body(head(length)).send().await;
+        match is_fine {
+            true => drop(answer.created()),
+            false => {
+                let field = answer.json()["error"]["details"]["field"].clone();
+                answer.invalid(&[field.as_str().unwrap()]);
+            }
+        }
+    }
+}
+
+async fn a_webp_picture_is_bounded_by_what_its_headers_say(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    let path = draft(&shop).await;
+    let chunk = |name: &[u8; 4], bytes: &[u8]| {
+        let length = u32::try_from(bytes.len()).unwrap().to_le_bytes();
+        [&name[..], &length, bytes].concat()
+    };
+    let picture = |chunks: &[u8]| {
+        let length = u32::try_from(chunks.len() + 4).unwrap().to_le_bytes();
+        [&b"RIFF"[..], &length, b"WEBP", chunks].concat()
+    };
+    let lossy = |width: u16, height: u16| {
+        let sides = [width.to_le_bytes(), height.to_le_bytes()].concat();
+        chunk(b"VP8 ", &[&[0x10, 0, 0, 0x9d, 1, 0x2a][..], &sides, &[0; 40]].concat())
+    };
+    let lossless = |width: u32, height: u32| {
+        let sides = (width - 1) | ((height - 1) << 14);
+        chunk(b"VP8L", &[&[0x2f][..], &sides.to_le_bytes(), &[0; 41]].concat())
+    };
+    let three = |number: u32| number.to_le_bytes()[..3].to_vec();
+    let canvas = |flags: u8, width: u32, height: u32| {
+        chunk(
+            b"VP8X",
+            &[vec![flags, 0, 0, 0], three(width - 1), three(height - 1)].concat(),
+        )
+    };
+    let frame = |width: u32, height: u32, inner: &[u8]| {
+        let head = [vec![0; 6], three(width - 1), three(height - 1), vec![0; 4]].concat();
+        [chunk(b"ANIM", &[0; 6]), chunk(b"ANMF", &[&head, inner].concat())].concat()
+    };
+    for (what, content) in [
+        ("lossy", picture(&lossy(4_000, 2_001))),
+        ("lossless", picture(&lossless(4_600, 4_600))),
+        (
+            "a canvas",
+            picture(&[canvas(0, 16_000, 16_000), lossless(10, 10)].concat()),
+        ),
+        (
+            "a picture larger than its canvas",
+            picture(&[canvas(0, 10, 10), lossy(16_000, 16_000)].concat()),
+        ),
+        (
+            "a frame",
+            picture(&[canvas(2, 10, 10), frame(16_000, 16_000, &lossless(10, 10))].concat()),
+        ),
+        (
+            "a picture larger than its frame",
+            picture(&[canvas(2, 10, 10), frame(10, 10, &lossy(16_000, 16_000))].concat()),
+        ),
+    ] {
+        let answer = add(&shop, &path, &json!({"file": base64(&content)})).await;
+        let message = answer.json()["error"]["message"].to_string();
+        assert!(message.contains("8000000 pixels"), "{what}: {message}");
+        answer.refused(422, "vehicle_media_upload_failed");
+    }
+}
+
+async fn a_photo_needs_no_data_folder(engine: Engine) {
+    let installation = Installation::new(engine).await;
+    let files = format!("file://{}", installation.folder().join("elsewhere").display());
+    // Nothing can be made there.
+    let serve = installation.serve().env("FORECOURT_DATA_DIR", "/proc/nowhere");
+    let shop = Shop::on(serve.env("FORECOURT_BLOB_URL", files).start().await).await;
+    let path = draft(&shop).await;
+    let content = jpeg(120, 80);
+    assert_eq!(
+        size(&file(&shop, &photo(&shop, &path, &content).await["url"]).await),
+        (120, 80)
+    );
+    let form: [Part<'_>; 1] = [("file", Some("front.jpg"), &content)];
+    post_form(&shop.api, &format!("{path}/media"), &form).await.created();
 }
 
 async fn jpeg_png_and_webp_are_photos(engine: Engine) {

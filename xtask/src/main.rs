@@ -17,6 +17,7 @@ mod dist;
 mod error;
 mod forecourt;
 mod http;
+mod lead_model;
 mod lint;
 mod migrations;
 mod process;
@@ -43,6 +44,7 @@ const TASKS: &[Task] = &[
     architecture::TASK,
     migrations::TASK,
     codegen::TASK,
+    lead_model::TASK,
     bench::TASK,
     dist::TASK,
 ];

@@ -1,6 +1,6 @@
 //! Which adapter stands behind which port.
 
-use std::{io, net::SocketAddr, sync::Arc, thread, time::Duration};
+use std::{fs::DirBuilder, io, net::SocketAddr, os::unix::fs::DirBuilderExt as _, sync::Arc, thread, time::Duration};
 
 use async_trait::async_trait;
 use forecourt_accounts::{LocalRateCounters, RateCounters};
@@ -391,6 +391,10 @@ pub(crate) fn listen(
     notifier: EventNotifier,
     metrics: Option<Metrics>,
 ) -> Result<Running, WiringError> {
+    // Uploads lie there until they are stored; without it, with the system's temporary files.
+    if let Err(error) = DirBuilder::new().recursive(true).mode(0o700).create(&settings.data_dir) {
+        tracing::info!(%error, folder = %settings.data_dir.display(), "there is no data folder");
+    }
     let of_worker = settings.clone();
     let config = forecourt_rest::Config {
         bind: settings.bind,

@@ -6,7 +6,10 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use forecourt_files::{ByteRange, ContentStream, FileName, FileStore, FileStoreError, ListedFile, OpenFile};
 use forecourt_kernel::{BoxError, BusinessId, Timestamp};
-use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use futures_util::{
+    StreamExt as _, TryStreamExt as _,
+    stream::{self, Fuse},
+};
 use object_store::{
     BackoffConfig, Error, GetOptions, GetRange, MultipartUpload, ObjectMeta, ObjectStore, ObjectStoreExt as _, PutMode,
     PutPayload, RetryConfig,
@@ -120,7 +123,7 @@ impl FileStore for BucketStore {
     ) -> Result<(), FileStoreError> {
         let path = self.path(business, name);
         let mut parts = Parts {
-            content,
+            content: content.fuse(),
             rest: Bytes::new(),
             missing: size,
         };
@@ -266,7 +269,8 @@ fn is_aside(object: &Path, aside: &Path) -> bool {
 
 /// Content in parts as S3 takes them.
 struct Parts {
-    content: ContentStream,
+    /// It is asked for more behind its end.
+    content: Fuse<ContentStream>,
     /// What came with the part before.
     rest: Bytes,
     /// How many bytes have yet to come.

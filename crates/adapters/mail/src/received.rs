@@ -1,9 +1,13 @@
 //! Mails that were received, read from files.
 
-use mailparse::{DispositionType, MailAddr, MailHeaderMap as _, ParsedMail, addrparse_header, parse_mail};
+use forecourt_kernel::bounds::{MAX_MAIL_BYTES, MAX_MAIL_DEPTH, MAX_MAIL_PARTS};
+use mailparse::{
+    DispositionType, MailAddr, MailHeader, MailParseError, ParsedContentType, addrparse_header,
+    parse_content_disposition, parse_content_type, parse_header, parse_mail,
+};
 
-/// How many parts of a mail are looked at.
-const MAX_PARTS: usize = 1_000;
+/// How long a header may be that is read. Decoding takes the square of its length.
+const MAX_HEADER_BYTES: usize = 4 * 1024;
 
 /// The parts of a received mail that an answer needs.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -22,15 +26,27 @@ pub struct ReceivedMail {
     pub attachments: Vec<String>,
 }
 
-/// The file is no mail.
+/// The file is no mail, or none that is read.
 #[derive(Debug, thiserror::Error)]
 pub enum UnreadableMail {
     /// It is not written as one.
     #[error("this is no mail")]
-    Malformed(#[source] mailparse::MailParseError),
+    Malformed(#[from] MailParseError),
     /// It has no header that a mail has.
     #[error("this is no mail: it has neither From nor Message-ID")]
     NoHeaders,
+    /// It is longer than mails are.
+    #[error("the mail is longer than {} MiB", MAX_MAIL_BYTES / 1024 / 1024)]
+    TooLong,
+    /// It has more parts than mails have.
+    #[error("the mail has more than {MAX_MAIL_PARTS} parts")]
+    TooManyParts,
+    /// Its parts lie within each other beyond all use.
+    #[error("the mail has parts nested more than {MAX_MAIL_DEPTH} deep")]
+    NestedTooDeep,
+    /// One of its headers is longer than what may stand in it.
+    #[error("the mail has a header {0} of more than {kib} KiB", kib = MAX_HEADER_BYTES / 1024)]
+    LongHeader(&'static str),
 }
 
 /// Reads a mail in RFC 5322 form.
@@ -38,47 +54,205 @@ pub enum UnreadableMail {
 /// # Errors
 /// [`UnreadableMail`].
 pub fn read_mail(file: &[u8]) -> Result<ReceivedMail, UnreadableMail> {
-    let mail = parse_mail(file).map_err(UnreadableMail::Malformed)?;
-    let message_id = mail.headers.get_first_value("Message-ID").unwrap_or_default();
+    if file.len() > MAX_MAIL_BYTES {
+        return Err(UnreadableMail::TooLong);
+    }
+    let Entity { headers, .. } = Entity::read(file)?;
+    let message_id = headers.value("Message-ID");
     let message_id = message_id
         .trim()
         .trim_start_matches('<')
         .trim_end_matches('>')
         .to_owned();
-    let (name, address) = sender(&mail);
+    let (name, address) = sender(&headers);
     if message_id.is_empty() && address.is_empty() {
         return Err(UnreadableMail::NoHeaders);
     }
-    let (mut plain, mut html, mut attachments) = (None, None, Vec::new());
-    for part in mail.parts().take(MAX_PARTS) {
-        let disposition = part.get_content_disposition();
-        let name = disposition.params.get("filename").or(part.ctype.params.get("name"));
-        if disposition.disposition == DispositionType::Attachment || name.is_some() {
-            attachments.push(line(name.map_or("unnamed", String::as_str)));
-            continue;
-        }
-        // What cannot be decoded is passed over, and another part may say the same.
-        match part.ctype.mimetype.as_str() {
-            "text/plain" if plain.is_none() => plain = part.get_body().ok(),
-            "text/html" if html.is_none() => html = part.get_body().ok(),
-            _ => {}
-        }
-    }
+    let subject = line(&headers.value("Subject"));
+    let mut content = Content::default();
+    content.read(file, 1)?;
+    let Content {
+        plain,
+        html,
+        attachments,
+        ..
+    } = content;
     let text = plain.or_else(|| html.map(|html| without_markup(&html)));
     Ok(ReceivedMail {
         message_id,
         name,
         address,
-        subject: line(&mail.headers.get_first_value("Subject").unwrap_or_default()),
+        subject,
         text: lines(&text.unwrap_or_default()),
         attachments,
     })
 }
 
+/// A mail, or a part of one.
+struct Entity<'a> {
+    headers: Headers<'a>,
+    body: &'a [u8],
+}
+
+/// The headers that are read, of each the first one.
+#[derive(Default)]
+struct Headers<'a>(Vec<(&'static str, MailHeader<'a>)>);
+
+impl<'a> Entity<'a> {
+    fn read(raw: &'a [u8]) -> Result<Self, UnreadableMail> {
+        const READ: [&str; 6] = [
+            "Message-ID",
+            "From",
+            "Subject",
+            "Content-Type",
+            "Content-Disposition",
+            "Content-Transfer-Encoding",
+        ];
+        let mut headers = Headers::default();
+        let mut rest = raw;
+        loop {
+            if let Some(body) = rest.strip_prefix(b"\r\n").or_else(|| rest.strip_prefix(b"\n")) {
+                return Ok(Self { headers, body });
+            }
+            if rest.is_empty() {
+                return Ok(Self { headers, body: rest });
+            }
+            if rest.starts_with(b"\r") {
+                return Err(UnreadableMail::Malformed(MailParseError::Generic(
+                    "a carriage return stands alone",
+                )));
+            }
+            let (header, length) = parse_header(rest)?;
+            rest = rest.get(length..).unwrap_or_default();
+            let name = READ
+                .into_iter()
+                .find(|name| header.get_key_raw().eq_ignore_ascii_case(name.as_bytes()));
+            if let Some(name) = name.filter(|name| headers.get(name).is_none()) {
+                if header.get_value_raw().len() > MAX_HEADER_BYTES {
+                    return Err(UnreadableMail::LongHeader(name));
+                }
+                headers.0.push((name, header));
+            }
+        }
+    }
+}
+
+impl<'a> Headers<'a> {
+    fn get(&self, name: &str) -> Option<&MailHeader<'a>> {
+        self.0
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, header)| header)
+    }
+
+    /// What a header says; empty if it is missing.
+    fn value(&self, name: &str) -> String {
+        self.get(name).map(MailHeader::get_value).unwrap_or_default()
+    }
+}
+
+/// What was found in the parts of a mail.
+#[derive(Default)]
+struct Content {
+    parts: usize,
+    plain: Option<String>,
+    html: Option<String>,
+    attachments: Vec<String>,
+}
+
+impl Content {
+    /// Reads a part, or the mail itself, that lies so deep.
+    fn read(&mut self, raw: &[u8], depth: usize) -> Result<(), UnreadableMail> {
+        self.parts += 1;
+        if self.parts > MAX_MAIL_PARTS {
+            return Err(UnreadableMail::TooManyParts);
+        }
+        if depth > MAX_MAIL_DEPTH {
+            return Err(UnreadableMail::NestedTooDeep);
+        }
+        let Entity { headers, body } = Entity::read(raw)?;
+        let content_type = match headers.get("Content-Type") {
+            Some(header) => parse_content_type(&header.get_value()),
+            None => ParsedContentType::default(),
+        };
+        let disposition = parse_content_disposition(&headers.value("Content-Disposition"));
+        let name = disposition.params.get("filename").or(content_type.params.get("name"));
+        if disposition.disposition == DispositionType::Attachment || name.is_some() {
+            self.attachments.push(line(name.map_or("unnamed", String::as_str)));
+        } else {
+            // What cannot be decoded is passed over, and another part may say the same.
+            match content_type.mimetype.as_str() {
+                "text/plain" if self.plain.is_none() => self.plain = decoded(&headers, body),
+                "text/html" if self.html.is_none() => self.html = decoded(&headers, body),
+                _ => {}
+            }
+        }
+        if let Some(boundary) = content_type.params.get("boundary")
+            && content_type.mimetype.starts_with("multipart/")
+            && !boundary.is_empty()
+        {
+            for part in parts(body, boundary.as_bytes()) {
+                self.read(part, depth + 1)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The text of a part that has no others within it.
+fn decoded(headers: &Headers<'_>, body: &[u8]) -> Option<String> {
+    let mut part = Vec::with_capacity(body.len() + 2 * MAX_HEADER_BYTES);
+    for name in ["Content-Type", "Content-Transfer-Encoding"] {
+        if let Some(header) = headers.get(name) {
+            part.extend([name.as_bytes(), b": ", header.get_value_raw(), b"\r\n"].concat());
+        }
+    }
+    part.extend_from_slice(b"\r\n");
+    part.extend_from_slice(body);
+    parse_mail(&part).ok()?.get_body().ok()
+}
+
+/// The parts of a body between lines that begin with `--` and the boundary.
+fn parts<'a>(body: &'a [u8], boundary: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
+    let delimiter = move |line: &[u8]| {
+        let end = line.strip_prefix(b"--")?.strip_prefix(boundary)?;
+        let is_last = end.starts_with(b"--");
+        (is_last || end.trim_ascii().is_empty()).then_some(is_last)
+    };
+    let mut lines = body.split_inclusive(|byte| *byte == b'\n');
+    let mut at = 0;
+    let mut is_over = !lines.any(|line| {
+        at += line.len();
+        delimiter(line).is_some()
+    });
+    std::iter::from_fn(move || {
+        if is_over {
+            return None;
+        }
+        let begin = at;
+        for line in lines.by_ref() {
+            let end = at;
+            at += line.len();
+            if let Some(is_last) = delimiter(line) {
+                is_over = is_last;
+                return body.get(begin..end).map(without_line_end);
+            }
+        }
+        // The end is missing.
+        is_over = true;
+        body.get(begin..).filter(|part| !part.is_empty())
+    })
+}
+
+/// The line that ends a part belongs to the boundary.
+fn without_line_end(part: &[u8]) -> &[u8] {
+    let part = part.strip_suffix(b"\n").unwrap_or(part);
+    part.strip_suffix(b"\r").unwrap_or(part)
+}
+
 /// The name and the address of who wrote a mail; of several, the first.
-fn sender(mail: &ParsedMail<'_>) -> (String, String) {
-    let from = mail.headers.get_first_header("From");
-    let addresses = from.and_then(|from| addrparse_header(from).ok());
+fn sender(headers: &Headers<'_>) -> (String, String) {
+    let addresses = headers.get("From").and_then(|from| addrparse_header(from).ok());
     let senders = addresses.map(mailparse::MailAddrList::into_inner).unwrap_or_default();
     let first = senders.into_iter().find_map(|sender| match sender {
         MailAddr::Single(sender) => Some(sender),
@@ -203,13 +377,41 @@ mod tests {
         for file in [&b""[..], b"hello", b"\x00\xff\xfe", b"Subject: x\r\n\r\ny"] {
             assert!(read_mail(file).is_err(), "{file:?}");
         }
-        // However deeply it is nested, it is read or refused, and nothing worse.
-        let mut nested = String::from("From: a@example.com\r\n");
-        for level in 0..5_000 {
-            nested.push_str(&format!(
+    }
+
+    /// A mail in which so many multiparts lie within each other, of which the last contains so many parts.
+    fn nested(levels: usize, parts: usize) -> String {
+        let mut mail = String::from("From: a@example.com\r\n");
+        for level in 0..levels {
+            mail.push_str(&format!(
                 "Content-Type: multipart/mixed; boundary=b{level}\r\n\r\n--b{level}\r\n"
             ));
         }
-        let _ = read_mail(nested.as_bytes());
+        for _ in 1..parts {
+            mail.push_str(&format!("\r\nx\r\n--b{}\r\n", levels - 1));
+        }
+        mail + "Content-Type: text/plain\r\n\r\nat the end"
+    }
+
+    #[test]
+    fn what_takes_more_than_its_length_is_refused() {
+        assert_eq!(read_mail(nested(7, 1).as_bytes()).unwrap().text, "at the end");
+        assert!(read_mail(nested(1, 499).as_bytes()).is_ok());
+        let refused = |mail: &str| read_mail(mail.as_bytes()).unwrap_err();
+        assert!(matches!(refused(&nested(8, 1)), UnreadableMail::NestedTooDeep));
+        assert!(matches!(refused(&nested(5_000, 1)), UnreadableMail::NestedTooDeep));
+        assert!(matches!(refused(&nested(1, 500)), UnreadableMail::TooManyParts));
+        let words = "=?utf-8?q?a?= ".repeat(100_000);
+        for name in ["From", "Subject", "Message-ID", "Content-Type"] {
+            let mail = format!("{name}: {words}\r\nFrom: a@example.com\r\n\r\n");
+            assert!(
+                matches!(refused(&mail), UnreadableMail::LongHeader(header) if header == name),
+                "{name}"
+            );
+        }
+        // What is not read may be as long as it is.
+        assert!(read_mail(format!("From: a@example.com\r\nReferences: {words}\r\n\r\n").as_bytes()).is_ok());
+        let long = format!("From: a@example.com\r\n\r\n{}", "x".repeat(MAX_MAIL_BYTES));
+        assert!(matches!(refused(&long), UnreadableMail::TooLong));
     }
 }

@@ -5,7 +5,7 @@ use std::{
     io,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         mpsc::{Sender, channel},
     },
     thread::Builder,
@@ -20,8 +20,10 @@ use forecourt_files::{FileKind, MadePicture, PictureError, PictureMaker, Picture
 use forecourt_kernel::BoxError;
 use image::{DynamicImage, Rgb, RgbImage, RgbaImage, codecs::jpeg::JpegEncoder};
 use tokio::sync::{Semaphore, oneshot};
+use webp::WebPConfig;
 
 use crate::{
+    abandoned::Abandoned,
     png,
     read::{read, unreadable},
 };
@@ -30,43 +32,64 @@ use crate::{
 const PHOTO_QUALITY: u8 = 90;
 const COPY_QUALITY: u8 = 82;
 const COPY_WEBP_QUALITY: f32 = 80.0;
+/// How hard WebP pictures are compressed, of 6: a large one takes a second less for being a little longer.
+const PHOTO_WEBP_EFFORT: i32 = 2;
+const COPY_WEBP_EFFORT: i32 = 4;
 
-/// Makes pictures, one at a time and all on one thread: a thread keeps for its next picture what the last one took, so that several
-/// threads would keep as often as much.
+/// How many pictures are made at the same time: while one is large, another caller's is not held up. Each takes up to 100 MB.
+const THREADS: usize = 2;
+
+/// Makes pictures on threads of its own. A thread keeps for its next picture what the last one took, so the same one is used as long as
+/// there is one picture at a time.
 #[derive(Debug)]
 pub struct Pictures {
-    turn: Arc<Semaphore>,
-    work: Sender<Box<dyn FnOnce() + Send>>,
+    permits: Arc<Semaphore>,
+    idle: Arc<Mutex<Vec<Thread>>>,
 }
 
+/// A thread that does what it is sent. It ends when this is dropped.
+type Thread = Sender<Box<dyn FnOnce() + Send>>;
+
 impl Pictures {
-    /// Starts the thread, which ends with this value.
+    /// Starts the threads, which end with this value.
     ///
     /// # Errors
     /// If the system has no thread left.
     pub fn start() -> io::Result<Self> {
-        let (work, to_be_done) = channel::<Box<dyn FnOnce() + Send>>();
-        let run = move || to_be_done.into_iter().for_each(|work| work());
-        Builder::new().name("pictures".to_owned()).spawn(run)?;
+        let thread = |_| {
+            let (thread, work) = channel::<Box<dyn FnOnce() + Send>>();
+            let run = move || work.into_iter().for_each(|work| work());
+            Builder::new().name("pictures".to_owned()).spawn(run)?;
+            Ok(thread)
+        };
+        let threads: io::Result<_> = (0..THREADS).map(thread).collect();
         Ok(Self {
-            turn: Arc::new(Semaphore::new(1)),
-            work,
+            permits: Arc::new(Semaphore::new(THREADS)),
+            idle: Arc::new(Mutex::new(threads?)),
         })
     }
 
-    async fn in_turn<T: Send + 'static>(
+    /// Does `work` on a thread. When the caller goes away, the work learns of it, and keeps the thread until it ends.
+    async fn run<T: Send + 'static>(
         &self,
-        work: impl FnOnce() -> Result<T, PictureError> + Send + 'static,
+        work: impl FnOnce(&Abandoned) -> Result<T, PictureError> + Send + 'static,
     ) -> Result<T, PictureError> {
-        let turn = Arc::clone(&self.turn).acquire_owned().await;
+        let permit = Arc::clone(&self.permits).acquire_owned().await;
+        let idle = Arc::clone(&self.idle);
+        let thread = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let thread = thread.ok_or_else(|| failed("there is no thread"))?;
         let (finished, outcome) = oneshot::channel();
-        // The work goes on when its caller has left, and keeps the turn until it ends.
+        let abandoned = Abandoned::default();
+        let _caller = abandoned.set_on_drop();
+        let own = thread.clone();
         let work = Box::new(move || {
-            let done = catch_unwind(AssertUnwindSafe(work));
-            drop(turn);
+            let done = catch_unwind(AssertUnwindSafe(|| work(&abandoned)));
+            idle.lock().unwrap_or_else(PoisonError::into_inner).push(own);
+            drop(permit);
             drop(finished.send(done.unwrap_or_else(|_| Err(unreadable("a decoder gave it up")))));
         });
-        self.work.send(work).map_err(|_| failed("the thread has ended"))?;
+        thread.send(work).map_err(|_| failed("the thread has ended"))?;
+        drop(thread);
         outcome.await.map_err(failed)?
     }
 }
@@ -74,20 +97,21 @@ impl Pictures {
 #[async_trait]
 impl PictureMaker for Pictures {
     async fn make(&self, kind: FileKind, content: Box<dyn PictureSource>) -> Result<Renditions, PictureError> {
-        self.in_turn(move || {
-            let mut picture = read(kind, content)?;
-            make(kind, &mut picture)
+        self.run(move |abandoned| {
+            let mut picture = read(kind, abandoned.watch(content))?;
+            make(kind, &mut picture, abandoned)
         })
         .await
     }
 
     async fn check(&self, kind: FileKind, content: Box<dyn PictureSource>) -> Result<(), PictureError> {
-        self.in_turn(move || read(kind, content).map(drop)).await
+        self.run(move |abandoned| read(kind, abandoned.watch(content)).map(drop))
+            .await
     }
 }
 
 /// The picture written anew, and its copies.
-fn make(kind: FileKind, picture: &mut DynamicImage) -> Result<Renditions, PictureError> {
+fn make(kind: FileKind, picture: &mut DynamicImage, abandoned: &Abandoned) -> Result<Renditions, PictureError> {
     let (width, height) = (picture.width(), picture.height());
     // These come first: their encoders take much memory, and so may the picture that is written.
     let mut thumbnails = Vec::new();
@@ -101,9 +125,10 @@ fn make(kind: FileKind, picture: &mut DynamicImage) -> Result<Renditions, Pictur
             Cow::Borrowed(&*picture)
         };
         for kind in [FileKind::Jpeg, FileKind::Webp] {
+            abandoned.check()?;
             let content = match kind {
                 FileKind::Jpeg => jpeg(&on_white(&copy), COPY_QUALITY)?,
-                _ => webp(&copy, COPY_WEBP_QUALITY)?,
+                _ => webp(&copy, COPY_WEBP_QUALITY, COPY_WEBP_EFFORT)?,
             };
             let made = MadePicture {
                 kind,
@@ -114,9 +139,10 @@ fn make(kind: FileKind, picture: &mut DynamicImage) -> Result<Renditions, Pictur
             thumbnails.push((widest, made));
         }
     }
+    abandoned.check()?;
     let content = match kind {
         FileKind::Jpeg => jpeg(&on_white(picture), PHOTO_QUALITY)?,
-        FileKind::Webp => webp(picture, f32::from(PHOTO_QUALITY))?,
+        FileKind::Webp => webp(picture, f32::from(PHOTO_QUALITY), PHOTO_WEBP_EFFORT)?,
         _ => png::encode(picture)?,
     };
     Ok(Renditions {
@@ -200,13 +226,16 @@ fn jpeg(picture: &RgbImage, quality: u8) -> Result<Bytes, PictureError> {
     Ok(content.into())
 }
 
-fn webp(picture: &DynamicImage, quality: f32) -> Result<Bytes, PictureError> {
+/// Writes a picture as WebP. What the encoder would keep for a second look takes more memory than the picture.
+fn webp(picture: &DynamicImage, quality: f32, effort: i32) -> Result<Bytes, PictureError> {
+    let mut config = WebPConfig::new().map_err(|()| failed("the WebP encoder is of another version"))?;
+    config.quality = quality;
+    config.method = effort;
+    config.low_memory = 1;
     let (width, height) = (picture.width(), picture.height());
     let encoded = match picture {
-        DynamicImage::ImageRgba8(pixels) => {
-            webp::Encoder::from_rgba(pixels, width, height).encode_simple(false, quality)
-        }
-        picture => webp::Encoder::from_rgb(&on_white(picture), width, height).encode_simple(false, quality),
+        DynamicImage::ImageRgba8(pixels) => webp::Encoder::from_rgba(pixels, width, height).encode_advanced(&config),
+        picture => webp::Encoder::from_rgb(&on_white(picture), width, height).encode_advanced(&config),
     };
     let encoded = encoded.map_err(|error| failed(format!("the WebP encoder reports {error:?}")))?;
     Ok(Bytes::copy_from_slice(&encoded))

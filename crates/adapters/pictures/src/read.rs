@@ -2,10 +2,10 @@
 
 use forecourt_files::{FileKind, PictureError, PictureSource};
 use forecourt_kernel::BoxError;
-use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader, Limits, metadata::Orientation};
+use image::{DynamicImage, metadata::Orientation};
 use moxcms::{ColorProfile, DataColorSpace, Layout, TransformOptions};
 
-use crate::{jpeg, png};
+use crate::{jpeg, png, webp};
 
 /// How many pixels a picture may have.
 pub const MAX_PIXELS: u64 = 100_000_000;
@@ -33,7 +33,7 @@ pub(crate) fn read(kind: FileKind, content: Box<dyn PictureSource>) -> Result<Dy
     let decoded = match kind {
         FileKind::Jpeg => jpeg::decode(content),
         FileKind::Png => png::decode(content),
-        FileKind::Webp => webp(content),
+        FileKind::Webp => webp::decode(content),
         FileKind::Pdf | FileKind::Mp4 | FileKind::Mov => Err(unreadable("it is no picture")),
     };
     let Decoded {
@@ -52,28 +52,6 @@ pub(crate) fn read(kind: FileKind, content: Box<dyn PictureSource>) -> Result<Dy
     Ok(match profile {
         Some(profile) => in_srgb(pixels, &profile),
         None => pixels,
-    })
-}
-
-/// A WebP picture. It is refused by its header if it is too large.
-fn webp(content: Box<dyn PictureSource>) -> Result<Decoded, PictureError> {
-    let mut reader = ImageReader::with_format(content, ImageFormat::WebP);
-    let mut limits = Limits::no_limits();
-    limits.max_image_width = Some(MAX_SIDE);
-    limits.max_image_height = Some(MAX_SIDE);
-    limits.max_alloc = Some(MAX_DECODED);
-    reader.limits(limits);
-    let mut decoder = reader.into_decoder().map_err(refused)?;
-    let (width, height) = decoder.dimensions();
-    let pixels = u64::from(width) * u64::from(height);
-    // Brightness and colour are held apart before they are mixed.
-    within_bounds(pixels, decoder.total_bytes() + pixels * 3 / 2)?;
-    let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
-    let profile = decoder.icc_profile().unwrap_or_default();
-    Ok(Decoded {
-        pixels: DynamicImage::from_decoder(decoder).map_err(refused)?,
-        orientation,
-        profile,
     })
 }
 
@@ -127,7 +105,7 @@ pub(crate) fn unreadable(error: impl Into<BoxError>) -> PictureError {
     PictureError::Unreadable(error.into())
 }
 
-fn refused(error: image::ImageError) -> PictureError {
+pub(crate) fn refused(error: image::ImageError) -> PictureError {
     match error {
         image::ImageError::Limits(_) => PictureError::TooLarge(MAX_PIXELS),
         error => unreadable(error),

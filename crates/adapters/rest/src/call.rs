@@ -3,35 +3,17 @@
 use std::{borrow::Cow, rc::Rc, str::FromStr, sync::Arc};
 
 use actix_web::{HttpRequest, http::header};
-use bytes::Bytes;
-use forecourt_accounts::{Caller, KeyedRequest, Token};
+use forecourt_accounts::{Caller, KeyedRequest, Rules, Token};
 use forecourt_dealership::{ReadSession, Session};
-use forecourt_kernel::{
-    Clock, ListName, NotAnId, Precondition, Projection, Random, StoreError, Target, ValidationErrors,
-};
+use forecourt_kernel::{Clock, ListName, NotAnId, Precondition, Projection, Random, Target, ValidationErrors};
 use percent_encoding::percent_decode_str;
 use serde::de::DeserializeOwned;
-use tokio::task::spawn_blocking;
 
 use crate::{
-    address::Client,
-    answer_cache::AnswerKey,
-    body,
-    code::Code,
-    compression::Codings,
-    conditional::EntityTags,
-    error::ApiError,
-    help::HelpPages,
-    query::Query,
-    reply::Reply,
-    strict,
-    tail::Waiter,
-    upload::{FileMember, Received},
-    worker::Worker,
+    address::Client, answer_cache::AnswerKey, body, code::Code, compression::Codings, conditional::EntityTags,
+    error::ApiError, extraction::FileMember, help::HelpPages, parsing::RawBody, query::Query, reply::Reply, strict,
+    tail::Waiter, upload::Received, worker::Worker,
 };
-
-/// A body of at most this many bytes is parsed in less time than handing it to another thread and back takes.
-const SHORT_BODY_BYTES: usize = 8 * 1024;
 
 /// A request that has passed everything but its handler.
 pub(crate) struct Call {
@@ -43,7 +25,7 @@ pub(crate) struct Call {
     pub(crate) path: Vec<String>,
     pub(crate) query: String,
     /// Without the file, where an operation takes one.
-    pub(crate) body: Bytes,
+    pub(crate) body: RawBody,
     /// What an operation that takes a file received.
     pub(crate) upload: Option<Received>,
     /// With strict handling, the names in query and body that the operation does not know.
@@ -167,18 +149,34 @@ impl Call {
     }
 
     /// The body, read as `B`.
-    pub(crate) fn body<B: DeserializeOwned>(&self) -> Result<B, ApiError> {
-        body::parse(&self.body)
+    pub(crate) async fn body<B: DeserializeOwned + Send + 'static>(&self) -> Result<B, ApiError> {
+        self.parse(body::parse).await
     }
 
-    /// The body, read as `B`; if it is long on another thread, so that other requests of the worker do not wait.
-    pub(crate) async fn long_body<B: DeserializeOwned + Send + 'static>(&self) -> Result<B, ApiError> {
-        if self.body.len() <= SHORT_BODY_BYTES {
-            return self.body();
-        }
-        let body = self.body.clone();
-        let read = spawn_blocking(move || body::parse(&body)).await;
-        read.map_err(|failure| StoreError::Other(failure.into()))?
+    /// What `read` makes of the body, read as `B`, by the rules of the business.
+    pub(crate) async fn read_body<B: DeserializeOwned, T: Send + 'static>(
+        &self,
+        read: impl FnOnce(B, &Rules<'_>) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
+        let business = Arc::clone(&self.caller.business);
+        let now = self.clock().now();
+        self.parse(move |sent| {
+            let rules = Rules {
+                business: &business,
+                now,
+            };
+            read(body::parse(sent)?, &rules)
+        })
+        .await
+    }
+
+    /// What `work` makes of the bytes of the body.
+    pub(crate) async fn parse<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&[u8]) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
+        let pool = &self.worker.shared.parsing;
+        self.body.parse(pool, self.caller.business_id(), work).await
     }
 
     /// The command of the request, unless strict handling refuses it; then all faults together.

@@ -23,8 +23,8 @@ use crate::{
     call::Call,
     code::Code,
     error::ApiError,
+    extraction::{UploadedFile, in_hexadecimal},
     reply::Reply,
-    upload::{UploadedFile, in_hexadecimal},
 };
 
 /// All files of an upload.
@@ -73,7 +73,8 @@ impl Call {
         code: Code,
     ) -> Result<Upload, ApiError> {
         if !kind.is_picture() {
-            let cleaned = file.forget_places().await?;
+            let pool = &self.worker.shared.parsing;
+            let cleaned = file.forget_places(pool, self.caller.business_id()).await?;
             let sha256 = cleaned.map_err(|error| match error {
                 VideoError::TooManyParts => ApiError::new(code, "the video is damaged, or has too many parts"),
                 VideoError::Failed(cause) => StoreError::Unavailable(cause.into()).into(),

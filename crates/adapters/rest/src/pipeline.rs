@@ -44,6 +44,7 @@ use crate::{
     error::{ApiError, chain},
     media_type::{is_json, is_xml},
     metrics::{self, AUTHENTICATION_CODES, Meter},
+    parsing::RawBody,
     reply::{Answer, Reply},
     request_id,
     router::{Found, Router},
@@ -275,32 +276,32 @@ async fn authorize(
     } else {
         EntityTags::default()
     };
+    let Shared { uploads, parsing, .. } = worker.shared.as_ref();
+    let business = caller.business_id();
     let (body, upload) = match operation.upload {
         Some(upload) => {
-            let business = caller.business_id();
-            let received = worker
-                .shared
-                .uploads
-                .receive(upload, business, request, payload)
-                .await?;
+            let received = uploads.receive(upload, business, parsing, request, payload).await?;
             (received.members.clone(), Some(received))
         }
-        None if writes => (read_body(request, payload, operation.takes_xml).await?, None),
-        None => (Bytes::new(), None),
+        None if writes => (read_body(request, payload, operation.takes_xml).await?.into(), None),
+        None => (RawBody::default(), None),
     };
     if writes && let Some(progress) = request.conn_data::<Rc<Progress>>() {
         progress.body_was_read();
     }
     let retry = key.map(|key| {
-        // What is too long to be kept is known by its digest.
-        let sent = upload.as_ref().map_or(&*body, |received| &received.digest);
-        KeyedRequest {
-            fingerprint: Fingerprint::of(operation.method.as_str(), request.path(), &query, sent),
-            key,
-        }
+        let (method, path) = (operation.method.as_str(), request.path());
+        let fingerprint = match &upload {
+            // What is too long to be kept is known by its digest.
+            Some(received) => Fingerprint::of(method, path, &query, &received.digest),
+            None => body.fingerprint(method, path, &query),
+        };
+        KeyedRequest { fingerprint, key }
     });
     let unknown = if info.strict {
-        route.known().faults(&query, &body)
+        let (known, query) = (Arc::clone(route.known()), query.clone());
+        let compared = body.parse_apart(parsing, business, move |sent| Ok(known.faults(&query, sent)));
+        with_timeout(WORK_TIMEOUT, compared).await?
     } else {
         ValidationErrors::new()
     };

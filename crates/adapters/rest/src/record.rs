@@ -6,7 +6,7 @@ use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    call::Call, conditional::RecordState, error::ApiError, query::Rendering, reply::Reply, upload::in_hexadecimal,
+    call::Call, conditional::RecordState, error::ApiError, extraction::in_hexadecimal, query::Rendering, reply::Reply,
 };
 
 /// What may show personal data, as writes answer with it. Once the person is erased, the answer to a retry shows it no more; so

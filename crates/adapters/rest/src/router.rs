@@ -1,6 +1,6 @@
 //! The table that finds the operation that a request is for.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use actix_web::http::Method;
 
@@ -16,15 +16,15 @@ pub(crate) struct Route {
     /// How many segments of the path name what can be read with GET, the list of what the operation creates first of all.
     collection_depth: usize,
     pub(crate) meter: Meter,
-    known: OnceLock<KnownNames>,
+    known: OnceLock<Arc<KnownNames>>,
 }
 
 impl Route {
     /// The names that the operation knows, gathered when strict handling is first requested.
-    pub(crate) fn known(&self) -> &KnownNames {
+    pub(crate) fn known(&self) -> &Arc<KnownNames> {
         self.known.get_or_init(|| {
             let Description { declaration, schemas } = (self.operation.describe)();
-            KnownNames::of(&declaration, &schemas)
+            Arc::new(KnownNames::of(&declaration, &schemas))
         })
     }
 

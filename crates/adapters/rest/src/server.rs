@@ -45,6 +45,7 @@ use crate::{
     metrics::{self, Meter, Metrics},
     notifier::EventNotifier,
     operation::Operation,
+    parsing::ParsePool,
     pipeline::{self, Pipeline, handle},
     router::Router,
     tail::Tails,
@@ -182,6 +183,7 @@ pub fn start(config: Config, ports: Ports) -> io::Result<Running> {
         large_answers: LargeAnswers::default(),
         manifests: Manifests::default(),
         answers: Arc::new(AnswerCache::default()),
+        parsing: ParsePool::new(),
         uploads: Uploads::new(config.spool),
         files: ports.files,
         pictures: ports.pictures,
@@ -300,6 +302,8 @@ where
             .keep_alive(KEEP_ALIVE)
             .client_request_timeout(HEAD_TIMEOUT)
             .client_disconnect_timeout(Duration::from_secs(5))
+            // A caller that closes its connection has hung up: what it waited for ends, and gives its turn to others.
+            .h1_allow_half_closed(false)
             .on_connect_ext(|connection: &Connection, data| {
                 data.insert(connection.progress());
             })
@@ -430,6 +434,31 @@ mod tests {
         fn drop(&mut self) {
             let _: Result<(), _> = self.0.send(());
         }
+    }
+
+    #[tokio::test]
+    async fn a_caller_that_hangs_up_ends_what_it_waits_for() {
+        let (gone, ended) = mpsc::channel();
+        let app = move || {
+            let gone = gone.clone();
+            let endless = move || {
+                let guard = Guard(gone.clone());
+                async move {
+                    let _guard = guard;
+                    std::future::pending::<HttpResponse>().await
+                }
+            };
+            App::new().default_service(web::to(endless))
+        };
+        let (address, handle, running) = serving(WRITE_TIMEOUT, app);
+        let mut caller = Caller::connect(address).await.unwrap();
+        caller.write_all(b"GET / HTTP/1.1\r\nhost: any\r\n\r\n").await.unwrap();
+        // Nothing was left unread, so the connection is closed, not reset.
+        drop(caller);
+        let dropped = tokio::task::spawn_blocking(move || ended.recv_timeout(Duration::from_secs(60)));
+        dropped.await.unwrap().expect("the work is given up");
+        handle.stop(false).await;
+        running.await.unwrap().unwrap();
     }
 
     #[cfg(target_os = "linux")]

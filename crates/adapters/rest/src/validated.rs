@@ -24,21 +24,13 @@ impl<C> ParsedBody<C> {
 }
 
 impl Call {
-    /// What the fields of a body are validated by.
-    pub(crate) fn rules(&self) -> Rules<'_> {
-        Rules {
-            business: &self.caller.business,
-            now: self.clock().now(),
-        }
-    }
-
     /// The body, if `validate` finds nothing wrong with it. It names no other records.
-    pub(crate) fn valid<B: DeserializeOwned>(
+    pub(crate) async fn valid<B: DeserializeOwned + Send + 'static>(
         &self,
-        validate: impl FnOnce(&B, &Rules<'_>) -> ValidationErrors,
+        validate: impl FnOnce(&B, &Rules<'_>) -> ValidationErrors + Send + 'static,
     ) -> Result<Valid<B>, ApiError> {
-        let rules = self.rules();
-        Ok(Valid::new(self.body()?, |body| validate(body, &rules))?)
+        self.read_body(move |body, rules| Ok(Valid::new(body, |body| validate(body, rules))?))
+            .await
     }
 
     /// What a body asks for that names other records, given with what is wrong with the body by itself. If anything is, or strict

@@ -12,8 +12,8 @@ use tokio::sync::Semaphore;
 
 use crate::{
     answer_cache::AnswerCache, credentials::CredentialCache, help::HelpPages, keyed_mutex::KeyedMutex,
-    large_answers::LargeAnswers, manifests::Manifests, notifier::EventNotifier, summary::OperationSummary, tail::Tails,
-    upload::Uploads,
+    large_answers::LargeAnswers, manifests::Manifests, notifier::EventNotifier, parsing::ParsePool,
+    summary::OperationSummary, tail::Tails, upload::Uploads,
 };
 
 /// What the handlers of all workers share.
@@ -40,6 +40,7 @@ pub(crate) struct Shared {
     pub(crate) large_answers: LargeAnswers,
     pub(crate) manifests: Manifests,
     pub(crate) answers: Arc<AnswerCache>,
+    pub(crate) parsing: ParsePool,
     pub(crate) uploads: Uploads,
     pub(crate) files: Arc<dyn FileStore>,
     pub(crate) pictures: Arc<dyn PictureMaker>,

@@ -140,7 +140,7 @@ impl Job for FileSweep {
 #[cfg(test)]
 mod tests {
     use bytes::Bytes;
-    use forecourt_files::{FileKind, FileName, FileRegister as _, StoredFile, testing::MemoryFileStore};
+    use forecourt_files::{FileKind, FileName, StoredFile, testing::MemoryFileStore};
     use forecourt_kernel::{BusinessId, Random, StoreError};
     use futures_util::{StreamExt as _, stream};
 

@@ -8,6 +8,7 @@ use std::{
 
 use forecourt_accounts::Business;
 use forecourt_dealership::Database;
+use forecourt_kernel::bounds::MAX_MAIL_BYTES;
 use forecourt_leads::{EnquiryMail, LeadError, create_lead_from_mail};
 use forecourt_mail::{ReceivedMail, UnreadableMail, read_mail};
 use serde::Serialize;
@@ -20,9 +21,6 @@ use crate::{
     system::SystemClock,
     transaction::transact,
 };
-
-/// How long the file of a mail may be: the longest that mail servers usually take.
-const MAX_MAIL_BYTES: u64 = 50 * 1024 * 1024;
 
 /// Runs a command on leads.
 ///
@@ -76,8 +74,6 @@ enum Outcome {
 enum MailFileError {
     #[error("the file cannot be read")]
     Unreadable(#[from] io::Error),
-    #[error("the file is longer than {} MiB", MAX_MAIL_BYTES / 1024 / 1024)]
-    TooLong,
     #[error(transparent)]
     NoMail(#[from] UnreadableMail),
 }
@@ -144,10 +140,10 @@ async fn import_file(database: &dyn Database, business: &Business, file: &Path) 
 
 fn read_file(file: &Path) -> Result<ReceivedMail, MailFileError> {
     let mut mail = Vec::new();
-    File::open(file)?.take(MAX_MAIL_BYTES + 1).read_to_end(&mut mail)?;
-    if mail.len() as u64 > MAX_MAIL_BYTES {
-        return Err(MailFileError::TooLong);
-    }
+    // One byte more than a mail may have shows that it is too long.
+    File::open(file)?
+        .take(MAX_MAIL_BYTES as u64 + 1)
+        .read_to_end(&mut mail)?;
     Ok(read_mail(&mail)?)
 }
 

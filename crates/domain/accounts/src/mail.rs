@@ -3,9 +3,9 @@
 //! An area declares each mail that it sends with [`mail_kind!`](crate::mail_kind): its placeholders, with their meaning. The words
 //! are files of that area, one for each language; a business can have its own in its settings. Both are [`Template`]s.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
-use forecourt_kernel::{Line, LongText, Mail, ValidationErrors, quoted};
+use forecourt_kernel::{Line, LongText, Mail, ValidationErrors, bounds::is_line_break, quoted};
 use serde::{Deserialize, Serialize};
 
 use crate::{Business, Settings, Template};
@@ -40,6 +40,8 @@ pub struct Placeholder {
     pub is_required: bool,
     /// Whether it has no place in a subject, which is written down on the way and shown on locked screens.
     pub is_secret: bool,
+    /// Whether its value may have several lines. Of another value only one line is shown, so that it adds none to those of the mail.
+    pub has_lines: bool,
 }
 
 impl Placeholder {
@@ -50,6 +52,7 @@ impl Placeholder {
             meaning,
             is_required: false,
             is_secret: false,
+            has_lines: false,
         }
     }
 
@@ -58,6 +61,15 @@ impl Placeholder {
     pub const fn required(self) -> Self {
         Self {
             is_required: true,
+            ..self
+        }
+    }
+
+    /// One whose value may have several lines.
+    #[must_use]
+    pub const fn lines(self) -> Self {
+        Self {
+            has_lines: true,
             ..self
         }
     }
@@ -133,6 +145,19 @@ impl MailPart {
 }
 
 impl MailKind {
+    /// A value as a mail shows it in the place of its name.
+    fn shown<'v>(&self, name: &str, value: &'v str) -> Cow<'v, str> {
+        let has_lines = |placeholder: &Placeholder| placeholder.name == name && placeholder.has_lines;
+        if !value.contains(is_line_break) || self.placeholders.iter().any(has_lines) {
+            return Cow::Borrowed(value);
+        }
+        let lines = value
+            .split(is_line_break)
+            .map(str::trim)
+            .filter(|line| !line.is_empty());
+        Cow::Owned(lines.collect::<Vec<_>>().join(" "))
+    }
+
     /// The built-in words in that language.
     fn built_in(&self, language: &str) -> Option<[&'static str; 2]> {
         let (_, file) = self.files.iter().find(|(name, _)| *name == language)?;
@@ -237,7 +262,7 @@ impl Business {
         templates
             // Words that another version of the program accepted, and this one does not, are passed over.
             .filter_map(|template| Template::parse(template).ok())
-            .map(|template| template.render(|name| content.value(name)))
+            .map(|template| template.render(|name| C::KIND.shown(name, content.value(name))))
             .find(|text| !text.trim().is_empty())
             .unwrap_or_default()
     }

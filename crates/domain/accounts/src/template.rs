@@ -4,6 +4,8 @@
 //! stands between `{{^name}}` and `{{/name}}` only if it is. The tag of a section that is alone on its line takes the line with it.
 //! Nothing is escaped, and values are never read as templates.
 
+use std::borrow::Cow;
+
 use forecourt_kernel::quoted;
 
 /// How deep sections can be within each other.
@@ -144,7 +146,7 @@ impl Template {
     }
 
     /// The text, with what `value` has for each name.
-    pub fn render<'v>(&self, value: impl Fn(&str) -> &'v str) -> String {
+    pub fn render<'v>(&self, value: impl Fn(&str) -> Cow<'v, str>) -> String {
         let mut text = String::new();
         render(&self.parts, &value, &mut text);
         text
@@ -181,11 +183,11 @@ fn without_line(line: &str) -> &str {
     if of_section && one { alone } else { line }
 }
 
-fn render<'v>(parts: &[Part], value: &impl Fn(&str) -> &'v str, text: &mut String) {
+fn render<'v>(parts: &[Part], value: &impl Fn(&str) -> Cow<'v, str>, text: &mut String) {
     for part in parts {
         match part {
             Part::Text(part) => text.push_str(part),
-            Part::Value(name) => text.push_str(value(name)),
+            Part::Value(name) => text.push_str(&value(name)),
             Part::Section(section) if value(&section.name).is_empty() == section.inverted => {
                 render(&section.parts, value, text);
             }
@@ -221,12 +223,13 @@ mod tests {
 
     use super::*;
 
-    fn value(name: &str) -> &'static str {
-        match name {
+    fn value(name: &str) -> Cow<'static, str> {
+        let value = match name {
             "name" => "Ann {{car}}",
             "car" => "Golf",
             _ => "",
-        }
+        };
+        value.into()
     }
 
     fn rendered(text: &str) -> String {
@@ -291,7 +294,7 @@ mod tests {
         #[test]
         fn no_text_fails_to_be_read_or_refused(text in "([{}#^/ a\n]|\\{\\{|\\}\\}){0,60}") {
             if let Ok(template) = Template::parse(&text) {
-                template.render(|_| "x");
+                template.render(|_| "x".into());
             }
         }
 

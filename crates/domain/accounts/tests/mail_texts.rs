@@ -100,7 +100,7 @@ fn values_neither_add_headers_nor_are_read_as_templates() {
             key: "k7",
         },
     );
-    assert_eq!(mail.subject, "A key for AnnBcc: eve@example.com {{key}}");
+    assert_eq!(mail.subject, "A key for Ann Bcc: eve@example.com {{key}}");
 }
 
 #[test]

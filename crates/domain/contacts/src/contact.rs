@@ -5,7 +5,7 @@ use std::str::FromStr;
 use forecourt_accounts::Rules;
 use forecourt_kernel::{
     BoundedList, Change, ContactId, ContactNoteId, Country, Date, Email, Field, FromJson, InvalidValue, Line, OrEmpty,
-    Scope, ScopeSet, SiteId, StaffId, Timestamp, Version, View, Words, from_line,
+    Scope, ScopeSet, SiteId, StaffId, Timestamp, Version, View, Words, from_line, is_one_line,
 };
 use forecourt_reference::{Catalogue, RecordTags, TagChoice, TagChoices, TagResource, UnknownValue};
 use serde::{Deserialize, Serialize};
@@ -216,7 +216,7 @@ forecourt_kernel::fields! {
     /// Full name; required of a new contact.
     name: #[cfg_attr(feature = "openapi", schema(value_type = String, max_length = 255, pattern = "\\S"))] Line => String, rule is_said;
     /// Company.
-    company: Line => String;
+    company: Line => String, rule is_one_line;
     /// VAT registration number.
     vat: Line => String;
     /// Postal address; its members are merged, and null clears it.
@@ -244,6 +244,10 @@ forecourt_kernel::fields! {
 }
 
 fn is_said(name: &Field<Line>, _: &Rules<'_>) -> InvalidValue {
+    let broken = is_one_line(name, &());
+    if broken != InvalidValue::default() {
+        return broken;
+    }
     let is_empty = match name {
         Field::Absent | Field::Wrong(_) => false,
         Field::Null => true,

@@ -2,13 +2,13 @@
 //!
 //! The suites panic where a store breaks its contract.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::Read as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use forecourt_kernel::{BoxError, BusinessId, StoreResult, Timestamp};
+use forecourt_kernel::{BusinessId, StoreResult, Timestamp};
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 
 use crate::{
@@ -235,8 +235,13 @@ fn name(digit: u8, kind: FileKind) -> FileName {
 }
 
 fn content(parts: &[&'static [u8]]) -> ContentStream {
-    let parts: Vec<Result<Bytes, BoxError>> = parts.iter().map(|part| Ok(Bytes::from_static(part))).collect();
-    stream::iter(parts).boxed()
+    // Like the content of a file, it is not asked for more behind its end: that panics.
+    let parts: VecDeque<&'static [u8]> = parts.iter().copied().collect();
+    stream::unfold(parts, async |mut parts| {
+        let part = parts.pop_front()?;
+        Some((Ok(Bytes::from_static(part)), parts))
+    })
+    .boxed()
 }
 
 async fn read(

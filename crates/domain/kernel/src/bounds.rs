@@ -73,6 +73,28 @@ bounds! {
     MAX_NOTES = 1000, "notes", "notes of a contact or lead";
     /// Bytes of an enquiry in the Auto-lead Data Format.
     MAX_ADF_BYTES = 256 * 1024, "bytes", "ADF document";
+    /// Elements within each other in an ADF document, the outermost included.
+    MAX_ADF_DEPTH = 32, "levels", "nesting of an ADF document";
+    /// Elements of an ADF document.
+    MAX_ADF_ELEMENTS = 5_000, "elements", "ADF document";
+    /// Attributes of one element of an ADF document.
+    MAX_ADF_ATTRIBUTES = 64, "attributes", "element of an ADF document";
+    /// Namespace declarations of an ADF document.
+    MAX_ADF_NAMESPACES = 16, "declarations", "namespaces of an ADF document";
+    /// Parts of a form.
+    MAX_FORM_PARTS = 100, "parts", "multipart form";
+    /// Bytes of the name of a part of a form, and of its file name.
+    MAX_FORM_NAME_BYTES = 255, "bytes", "name and file name of a part of a form";
+    /// Bytes of the head of a part of a form.
+    MAX_PART_HEAD_BYTES = 4 * 1024, "bytes", "head of a part of a form";
+    /// Pixels of a WebP picture: its decoder takes much time and memory for each.
+    MAX_WEBP_PIXELS = 8_000_000, "pixels", "WebP picture";
+    /// Bytes of the file of a mail that is imported.
+    MAX_MAIL_BYTES = 25 * 1024 * 1024, "bytes", "file of a mail that is imported";
+    /// Parts of a mail that is imported, those that contain others included.
+    MAX_MAIL_PARTS = 500, "parts", "mail that is imported";
+    /// Parts within each other in a mail that is imported, the mail itself included.
+    MAX_MAIL_DEPTH = 8, "levels", "nesting of a mail that is imported";
     /// The newest notes that a record and its events show.
     MAX_NOTES_SHOWN = 50, "notes", "notes shown in a record and its events";
     /// Characters of the URL of a webhook.
@@ -186,6 +208,16 @@ impl<const MAX: usize> utoipa::ToSchema for BoundedText<MAX> {
             _ => format!("Text{MAX}").into(),
         }
     }
+}
+
+/// Whether a character begins another line where text is shown.
+pub const fn is_line_break(character: char) -> bool {
+    matches!(character, '\n'..='\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
+}
+
+/// Whether a text has what programs break lines at, which names and subjects have not.
+pub fn has_line_break(text: &str) -> bool {
+    text.contains(|character| matches!(character, '\n'..='\r'))
 }
 
 /// Why a text is refused.

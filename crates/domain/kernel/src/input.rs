@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     BoundedList, BoundedText, Date, Email, InvalidText, Line, ValidationErrors,
-    bounds::{MAX_ITEMS, MAX_TEXT_CHARS},
+    bounds::{MAX_ITEMS, MAX_TEXT_CHARS, has_line_break},
     integer,
 };
 
@@ -104,6 +104,14 @@ impl<const MAX: usize> FromJson for BoundedText<MAX> {
             Value::String(text) => Self::new(text).map_err(|error: InvalidText| InvalidValue::here(error.to_string())),
             _ => Err(InvalidValue::here("must be a string")),
         }
+    }
+}
+
+/// A rule for what stands in a line of a mail.
+pub fn is_one_line<R: ?Sized>(line: &Field<Line>, _: &R) -> InvalidValue {
+    match line.value() {
+        Some(line) if has_line_break(line) => InvalidValue::here("must not have line breaks"),
+        _ => InvalidValue::default(),
     }
 }
 

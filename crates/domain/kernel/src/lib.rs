@@ -54,7 +54,7 @@ pub use id::{
     BusinessId, ContactId, ContactNoteId, DeliveryId, LeadId, LeadMessageId, LeadNoteId, NotAnId, SiteId, StaffId,
     VehicleId, WebhookId,
 };
-pub use input::{Change, Field, FromJson, InvalidValue, OrEmpty, Words, from_line, from_object};
+pub use input::{Change, Field, FromJson, InvalidValue, OrEmpty, Words, from_line, from_object, is_one_line};
 pub use layout::layout_mark;
 pub use mail::{Mail, MailError, MailOutbox, Mailer, PendingMail};
 pub use money::{InvalidMoney, Money};

@@ -3,6 +3,8 @@
 
 #![expect(clippy::expect_used, reason = "this is for tests, which fail so")]
 
+pub mod fuzz;
+
 use std::fmt;
 use std::sync::{
     Arc,

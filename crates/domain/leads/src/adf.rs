@@ -3,16 +3,20 @@
 use forecourt_accounts::{Caller, Rules};
 use forecourt_kernel::{
     Clock, Country, Email, Field, Line, OrEmpty, Phone, Valid, ValidationErrors, Words,
-    bounds::{MAX_ADF_BYTES, MAX_LINE_CHARS, MAX_TEXT_CHARS},
+    bounds::{
+        MAX_ADF_ATTRIBUTES, MAX_ADF_BYTES, MAX_ADF_DEPTH, MAX_ADF_ELEMENTS, MAX_ADF_NAMESPACES, MAX_LINE_CHARS,
+        MAX_TEXT_CHARS,
+    },
 };
 use forecourt_reference::{LeadChannel, LeadType};
 use roxmltree::{Document, Node, ParsingOptions};
 use serde_json::{Map, Value};
 
-use crate::{Lead, LeadChanges, LeadData, LeadError, LeadStore, PhoneLine, VehicleClue, create_lead, validate_lead};
+use crate::{
+    Lead, LeadChanges, LeadData, LeadError, LeadStore, PhoneLine, VehicleClue, create_lead, validate_lead,
+    xml_extent::XmlExtent,
+};
 
-/// How many elements and texts a document has at most.
-const MAX_NODES: u32 = 10_000;
 /// How many vehicles of a prospect are looked for at most.
 const MAX_VEHICLES: usize = 20;
 
@@ -30,8 +34,8 @@ pub struct AdfProspect {
 /// that is none is kept as a member of the lead's data.
 ///
 /// # Errors
-/// A fault of `body`: the document is longer than 256 KiB, is no XML, has a document type declaration, has no prospect or several,
-/// or one of its texts is longer than a lead's may be.
+/// A fault of `body`: the document is longer than 256 KiB or has more elements, levels, attributes or namespaces than are read, is no
+/// XML, has a document type declaration, has no prospect or several, or one of its texts is longer than a lead's may be.
 pub fn read_adf(document: &[u8], country: Country) -> Result<AdfProspect, ValidationErrors> {
     read(document, country).map_err(|fault| ValidationErrors::one("body", fault))
 }
@@ -66,9 +70,9 @@ fn read(document: &[u8], country: Country) -> Result<AdfProspect, String> {
         return Err(format!("must have at most {} KiB", MAX_ADF_BYTES / 1024));
     }
     let text = decoded(document)?;
+    check_extent(XmlExtent::of(&text))?;
     let options = ParsingOptions {
         allow_dtd: false,
-        nodes_limit: MAX_NODES,
         ..ParsingOptions::default()
     };
     let document = Document::parse_with_options(&text, options).map_err(|error| match error {
@@ -92,6 +96,27 @@ fn read(document: &[u8], country: Country) -> Result<AdfProspect, String> {
         (Some(prospect), 0) => read_prospect(prospect, country),
         (Some(_), _) => Err("must have one prospect, and has several".to_owned()),
         (None, _) => Err("must have a prospect of ADF 1.0".to_owned()),
+    }
+}
+
+/// The parser takes the cube of the namespaces that lie within each other, and the square of an element's attributes.
+fn check_extent(extent: XmlExtent) -> Result<(), String> {
+    let XmlExtent {
+        depth,
+        elements,
+        attributes,
+        namespaces,
+    } = extent;
+    if depth > MAX_ADF_DEPTH {
+        Err(format!("must be nested at most {MAX_ADF_DEPTH} deep"))
+    } else if elements > MAX_ADF_ELEMENTS {
+        Err(format!("must have at most {MAX_ADF_ELEMENTS} elements"))
+    } else if attributes > MAX_ADF_ATTRIBUTES {
+        Err(format!("must have elements of at most {MAX_ADF_ATTRIBUTES} attributes"))
+    } else if namespaces > MAX_ADF_NAMESPACES {
+        Err(format!("must declare at most {MAX_ADF_NAMESPACES} namespaces"))
+    } else {
+        Ok(())
     }
 }
 
@@ -568,15 +593,40 @@ I could come on Saturday & bring <cash>.]]></comments>
         assert_eq!(refused(wide.as_bytes()), "has more than the 64 KiB that a lead holds");
         let large = format!("<prospect><x>{}</x></prospect>", "x".repeat(MAX_ADF_BYTES));
         assert_eq!(refused(large.as_bytes()), "must have at most 256 KiB");
-        let many = format!("<adf>{}<prospect/></adf>", "<x/>".repeat(20_000));
-        assert!(refused(many.as_bytes()).starts_with("must be well-formed XML"));
-        let deep = format!("{}<prospect/>{}", "<a>".repeat(30_000), "</a>".repeat(30_000));
-        refused(deep.as_bytes());
-        let nested = format!(
-            "<adf><prospect>{}{}</prospect></adf>",
-            "<a>".repeat(9_000),
-            "</a>".repeat(9_000)
-        );
-        prospect(&nested);
+    }
+
+    #[test]
+    fn what_a_parser_takes_long_for_is_refused_before_it_is_parsed() {
+        let nested = |levels: usize, open: &dyn Fn(usize) -> String| {
+            let open: String = (0..levels).map(open).collect();
+            format!("<adf><prospect>{open}{}</prospect></adf>", "</a>".repeat(levels))
+        };
+        let plain = |_| "<a>".to_owned();
+        let declaring = |at: usize| format!("<a xmlns:n{at}='urn:{at}'>");
+        let attributes = |count: usize| {
+            let attributes: String = (0..count).map(|at| format!(" a{at}=''")).collect();
+            format!("<prospect{attributes}/>")
+        };
+        let elements = |count: usize| format!("<adf>{}<prospect/></adf>", "<x/> ".repeat(count - 2));
+        for fine in [
+            nested(30, &plain),
+            elements(5_000),
+            attributes(64),
+            nested(16, &declaring),
+            format!("<prospect><!--{}--></prospect>", nested(100, &declaring)),
+        ] {
+            prospect(&fine);
+        }
+        for (document, expected) in [
+            (nested(31, &plain), "must be nested at most 32 deep"),
+            (nested(30_000, &plain), "must be nested at most 32 deep"),
+            ("<a>".repeat(33), "must be nested at most 32 deep"),
+            (elements(5_001), "must have at most 5000 elements"),
+            (attributes(65), "must have elements of at most 64 attributes"),
+            (nested(17, &declaring), "must declare at most 16 namespaces"),
+            (nested(1_000, &declaring), "must be nested at most 32 deep"),
+        ] {
+            assert_eq!(refused(document.as_bytes()), expected);
+        }
     }
 }

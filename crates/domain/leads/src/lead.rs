@@ -3,7 +3,7 @@
 use forecourt_accounts::Rules;
 use forecourt_kernel::{
     Change, ContactId, Country, Date, Email, Field, FromJson, InvalidValue, LeadId, Line, OrEmpty, Phone, SiteId,
-    StaffId, Timestamp, VehicleId, Version, Words,
+    StaffId, Timestamp, VehicleId, Version, Words, bounds::has_line_break, is_one_line,
 };
 use forecourt_reference::{Catalogue, LeadChannel, LeadType, TagChoice, TagChoices, TagResource};
 use serde::{Deserialize, Serialize};
@@ -95,7 +95,7 @@ forecourt_kernel::fields! {
     /// The channel's own reference, such as a thread id; read as data.channel_id.
     sent channel_id: Line;
     /// Name.
-    name: Line => String;
+    name: Line => String, rule is_one_line;
     /// Email address.
     email: EmailText => String;
     /// Landline, in international format.
@@ -126,7 +126,7 @@ forecourt_kernel::fields! {
     /// The day on which it reopens; only a closed lead has one.
     kept reopen: Option<Date>;
     /// Free-form detail, at most 64 KiB; a change is merged by top-level member, and null removes one.
-    data: #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))] Map<String, Value> => LeadData;
+    data: #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))] Map<String, Value> => LeadData, rule has_one_line_subject;
     /// The AI's latest read; `None` until it has run.
     kept ai: Option<AiRead>;
     /// The one contact that the sender seems to be, as long as the lead names none.
@@ -139,6 +139,15 @@ forecourt_kernel::fields! {
     sent vehicle: i64;
     /// The same by the vehicle's tag. On creation only.
     sent vehicle_tag: Line;
+}
+
+fn has_one_line_subject(data: &Field<Map<String, Value>>, _: &Rules<'_>) -> InvalidValue {
+    let mut faults = InvalidValue::default();
+    let subject = data.value().and_then(|data| data.get("subject")?.as_str());
+    if subject.is_some_and(has_line_break) {
+        faults.add_within("subject", InvalidValue::here("must not have line breaks"));
+    }
+    faults
 }
 
 /// An email, or the empty text.

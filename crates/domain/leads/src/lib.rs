@@ -31,6 +31,7 @@ mod suggestion;
 pub mod testing;
 mod vehicles;
 mod view;
+mod xml_extent;
 
 pub use adf::{AdfProspect, create_lead_from_adf, read_adf};
 pub use analyst::{Analyst, AnalystError, Assessment, Conversation, MAX_SUMMARY_WORDS, Utterance};

@@ -30,7 +30,7 @@ mail_kind! {
     /// The subject of the enquiry.
     subject;
     /// What the sender wrote.
-    message;
+    message, lines;
 }
 
 mail_kind! {
@@ -42,5 +42,5 @@ mail_kind! {
     /// The subject of the reply; if it has none, `Re: ` and that of the enquiry, if that has one.
     subject;
     /// The reply.
-    message, required;
+    message, required, lines;
 }

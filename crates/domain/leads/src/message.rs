@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use forecourt_kernel::{
     LeadId, LeadMessageId, LeadNoteId, StaffId, Timestamp, ValidationErrors,
-    bounds::{MAX_LINE_CHARS, MAX_TEXT_CHARS},
+    bounds::{MAX_LINE_CHARS, MAX_TEXT_CHARS, has_line_break},
 };
 use forecourt_reference::{LeadChannel, UnknownValue};
 use serde::Serialize;
@@ -130,6 +130,9 @@ pub fn validate_message(message: &NewMessage, found: ValidationErrors) -> Valida
             "subject",
             format!("must have at most {MAX_LINE_CHARS} characters"),
         );
+    }
+    if has_line_break(&message.subject) {
+        add(&mut errors, "subject", "must not have line breaks".to_owned());
     }
     text(&mut errors, "body", &message.body);
     errors

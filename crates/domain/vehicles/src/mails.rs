@@ -24,5 +24,5 @@ mail_kind! {
     /// When the vehicle is to be back, such as `2026-03-01 10:30`.
     return_by;
     /// The business's terms for test drives.
-    terms, required;
+    terms, required, lines;
 }

@@ -99,10 +99,11 @@ async fn list_blogs(call: Call) -> Result<Answer, ApiError> {
 #[utoipa::path(post, path = "/2.0/blogs", tag = "blogs", security(("bearer" = ["blogs:write"])), request_body = NewArticle,
     responses((status = 201, description = "The article that was created", body = Envelope<FullArticle<'static>>)))]
 async fn create_blog(call: Call) -> Result<Reply, ApiError> {
-    let read = call.long_body().await.map(|new: NewArticle| {
+    let read = call.read_body(|new: NewArticle, _| {
         let errors = new.faults();
-        ParsedBody::new(new, errors)
+        Ok(ParsedBody::new(new, errors))
     });
+    let read = read.await;
     let new = call
         .validated(read, async |session, new| {
             Ok(blogs::validate_references(session, &call.caller, None, &new.0).await?)
@@ -141,10 +142,11 @@ async fn read_blog(call: Call) -> Result<Reply, ApiError> {
     request_body = ArticleChanges, responses((status = 200, description = "The article", body = Envelope<FullArticle<'static>>),
         (status = 404, description = "`blog_not_found`")))]
 async fn update_blog(call: Call) -> Result<Reply, ApiError> {
-    let read = call.long_body().await.map(|changes: ArticleChanges| {
+    let read = call.read_body(|changes: ArticleChanges, _| {
         let errors = changes.faults();
-        ParsedBody::new(changes, errors)
+        Ok(ParsedBody::new(changes, errors))
     });
+    let read = read.await;
     let changes = call
         .validated(read, async |session, changes| {
             let id = call.id(Code::BLOG_NOT_FOUND).ok();

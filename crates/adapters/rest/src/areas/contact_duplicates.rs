@@ -37,8 +37,8 @@ pub(super) fn operations() -> Declared<Vec<Operation>> {
     responses((status = 200, description = "What was found", body = Envelope<DuplicateAnswer>)))]
 async fn check_contact_duplicate(call: Call) -> Result<Reply, ApiError> {
     let probe = call
-        .body()
-        .and_then(|body: DuplicateBody| Ok(body.probe(&call.rules())?));
+        .read_body(|body: DuplicateBody, rules| Ok(body.probe(rules)?))
+        .await;
     if call.retry.is_none() {
         let mut session = call.read().await?;
         return Reply::ok(&contacts::check_duplicate(session.as_mut(), &call.caller, &call.strictly(probe)?).await?);

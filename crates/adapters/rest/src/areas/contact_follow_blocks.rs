@@ -46,7 +46,7 @@ async fn read_contact_follow_blocks(call: Call) -> Result<Reply, ApiError> {
     responses((status = 200, description = "Where the contact may not be written to", body = Envelope<FollowBlocks>),
         (status = 404, description = "`contact_not_found`")))]
 async fn set_contact_follow_blocks(call: Call) -> Result<Reply, ApiError> {
-    let command = call.body().and_then(|body: FollowBlocksBody| Ok(body.command()?));
+    let command = call.body().await.and_then(|body: FollowBlocksBody| Ok(body.command()?));
     call.write(command, async |session: &mut dyn Session, command| {
         let contact: Target<ContactId> = call.target(Code::CONTACT_NOT_FOUND)?;
         let id = contact.id;

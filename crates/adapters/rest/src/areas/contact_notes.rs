@@ -55,6 +55,7 @@ async fn list_contact_notes(call: Call) -> Result<Answer, ApiError> {
 async fn create_contact_note(call: Call) -> Result<Reply, ApiError> {
     let note = call
         .body()
+        .await
         .and_then(|body: NoteBody| Ok(body.note(&call.caller.business)?));
     call.write(note, async |session: &mut dyn Session, note| {
         let contact = call.target(Code::CONTACT_NOT_FOUND)?;

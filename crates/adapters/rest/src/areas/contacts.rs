@@ -128,7 +128,7 @@ async fn list_contacts(call: Call) -> Result<Answer, ApiError> {
     responses((status = 201, description = "The contact that was created", body = Envelope<FullContact<'static>>),
         (status = 409, description = "`contact_email_duplicate`")))]
 async fn create_contact(call: Call) -> Result<Reply, ApiError> {
-    let changes = call.valid(contacts::validate_new_contact);
+    let changes = call.valid(contacts::validate_new_contact).await;
     write_contact(&call, changes, async |session: &mut dyn Session, changes| {
         let contact = contacts::create_contact(session, call.clock().as_ref(), &call.caller, changes).await?;
         call.created(&contact)
@@ -164,7 +164,7 @@ async fn read_contact(call: Call) -> Result<Reply, ApiError> {
     responses((status = 200, description = "The contact", body = Envelope<FullContact<'static>>),
         (status = 404, description = "`contact_not_found`"), (status = 409, description = "`contact_email_duplicate`")))]
 async fn update_contact(call: Call) -> Result<Reply, ApiError> {
-    let changes = call.valid(contacts::validate_contact_change);
+    let changes = call.valid(contacts::validate_contact_change).await;
     write_contact(&call, changes, async |session: &mut dyn Session, changes| {
         let target = call.target(Code::CONTACT_NOT_FOUND)?;
         let contact = contacts::update_contact(session, call.clock().as_ref(), &call.caller, target, changes).await?;

@@ -33,8 +33,9 @@ pub(super) fn operations() -> Declared<Vec<Operation>> {
     request_body(content((AdfText = "application/xml", example = json!(EXAMPLE)), (AdfDocument = "text/xml")), description = "An ADF 1.0 document"),
     responses((status = 201, description = "The lead that was created", body = Envelope<FullLead<'static>>)))]
 async fn create_lead_from_adf(call: Call) -> Result<Reply, ApiError> {
-    let prospect = leads::read_adf(&call.body, call.caller.business.country).map_err(ApiError::from);
-    call.write(prospect, async |session: &mut dyn Session, prospect| {
+    let country = call.caller.business.country;
+    let read = call.parse(move |document| Ok(leads::read_adf(document, country)?));
+    call.write(read.await, async |session: &mut dyn Session, prospect| {
         let lead = leads::create_lead_from_adf(session, call.clock().as_ref(), &call.caller, prospect).await?;
         call.created(&lead)
     })

@@ -64,7 +64,7 @@ async fn list_lead_messages(call: Call) -> Result<Answer, ApiError> {
     responses((status = 201, description = "The message that was added", body = Envelope<LeadMessage>),
         (status = 404, description = "`lead_not_found`"), (status = 422, description = "`validation_failed`, `lead_send_failed`")))]
 async fn create_lead_message(call: Call) -> Result<Reply, ApiError> {
-    let message = call.body().and_then(|body: MessageBody| Ok(body.message()?));
+    let message = call.body().await.and_then(|body: MessageBody| Ok(body.message()?));
     // What strict handling refuses is refused before the mail server is asked about a recipient.
     if let Ok(message) = &message
         && call.unknown.is_empty()

@@ -57,6 +57,7 @@ async fn list_lead_notes(call: Call) -> Result<Answer, ApiError> {
 async fn create_lead_note(call: Call) -> Result<Reply, ApiError> {
     let note = call
         .body()
+        .await
         .and_then(|body: NoteBody| Ok(body.note(&call.caller.business)?));
     call.write(note, async |session: &mut dyn Session, note| {
         let lead = call.target(Code::LEAD_NOT_FOUND)?;

@@ -57,7 +57,7 @@ async fn list_lead_vehicles(call: Call) -> Result<Answer, ApiError> {
     responses((status = 200, description = "The association", body = Envelope<LeadVehicleView<'static>>),
         (status = 404, description = "`lead_not_found`"), (status = 409, description = "`lead_vehicle_duplicate`")))]
 async fn add_lead_vehicle(call: Call) -> Result<Reply, ApiError> {
-    let choice = call.body().and_then(|body: VehicleBody| Ok(body.choice()?));
+    let choice = call.body().await.and_then(|body: VehicleBody| Ok(body.choice()?));
     call.write(choice, async |session: &mut dyn Session, choice| {
         let lead = match call.target(Code::LEAD_NOT_FOUND) {
             Ok(lead) => lead,

@@ -129,7 +129,7 @@ async fn list_leads(call: Call) -> Result<Answer, ApiError> {
     responses((status = 201, description = "The lead that was created", body = Envelope<FullLead<'static>>)))]
 async fn create_lead(call: Call) -> Result<Reply, ApiError> {
     let changes = call
-        .validated(changes(&call), async |session, lead| {
+        .validated(changes(&call).await, async |session, lead| {
             Ok(leads::validate_new_lead_references(session, &call.caller, lead).await?)
         })
         .await;
@@ -166,7 +166,7 @@ async fn read_lead(call: Call) -> Result<Reply, ApiError> {
         (status = 404, description = "`lead_not_found`")))]
 async fn update_lead(call: Call) -> Result<Reply, ApiError> {
     let changes = call
-        .validated(changes(&call), async |session, lead| {
+        .validated(changes(&call).await, async |session, lead| {
             Ok(leads::validate_lead_references(session, &call.caller, lead).await?)
         })
         .await;
@@ -179,10 +179,12 @@ async fn update_lead(call: Call) -> Result<Reply, ApiError> {
 }
 
 /// The lead that the request body describes, and what is wrong with it.
-fn changes(call: &Call) -> Result<ParsedBody<LeadChanges>, ApiError> {
-    let changes = call.body()?;
-    let errors = leads::validate_lead(&changes, &call.rules());
-    Ok(ParsedBody::new(changes, errors))
+async fn changes(call: &Call) -> Result<ParsedBody<LeadChanges>, ApiError> {
+    call.read_body(|changes, rules| {
+        let errors = leads::validate_lead(&changes, rules);
+        Ok(ParsedBody::new(changes, errors))
+    })
+    .await
 }
 
 /// Delete a lead
@@ -214,7 +216,7 @@ async fn delete_lead(call: Call) -> Result<Reply, ApiError> {
     responses((status = 200, description = "The lead", body = Envelope<FullLead<'static>>),
         (status = 404, description = "`lead_not_found`")))]
 async fn set_lead_status(call: Call) -> Result<Reply, ApiError> {
-    let command = call.body().and_then(|body: StatusBody| Ok(body.command()?));
+    let command = call.body().await.and_then(|body: StatusBody| Ok(body.command()?));
     call.write(command, async |session: &mut dyn Session, command| {
         let id = call.target(Code::LEAD_NOT_FOUND)?;
         let lead = leads::set_lead_status(session, call.clock().as_ref(), &call.caller, id, command).await?;
@@ -231,6 +233,7 @@ async fn set_lead_status(call: Call) -> Result<Reply, ApiError> {
 async fn assign_lead(call: Call) -> Result<Reply, ApiError> {
     let command = call
         .body()
+        .await
         .and_then(|body: AssignBody| Ok(body.command(&call.caller.business)?));
     call.write(command, async |session: &mut dyn Session, command| {
         let id = call.target(Code::LEAD_NOT_FOUND)?;

@@ -58,7 +58,7 @@ async fn request_appraisal_offer(call: Call) -> Result<Reply, ApiError> {
         (status = 404, description = "`vehicle_not_found`"),
         (status = 409, description = "`vehicle_not_appraisal`, `vehicle_appraisal_invalid_status`")))]
 async fn make_appraisal_offer(call: Call) -> Result<Reply, ApiError> {
-    let command = call.body().and_then(|body: OfferBody| Ok(body.command(&call)?));
+    let command = call.body().await.and_then(|body: OfferBody| Ok(body.command(&call)?));
     call.write(command, async |session: &mut dyn Session, command| {
         let id = call.target(Code::VEHICLE_NOT_FOUND)?;
         let vehicle = vehicles::make_offer(session, call.clock().as_ref(), &call.caller, id, command).await?;

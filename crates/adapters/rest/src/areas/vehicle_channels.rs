@@ -58,8 +58,8 @@ async fn read_vehicle_channels(call: Call) -> Result<Reply, ApiError> {
             `details.missing` are the fields to be filled in; `vehicle_publish_limit_reached`")))]
 async fn set_vehicle_channels(call: Call) -> Result<Reply, ApiError> {
     let command = call
-        .body()
-        .and_then(|body: VehicleChannelsBody| Ok(body.command(&call.caller.business, call.clock().now())?));
+        .read_body(|body: VehicleChannelsBody, rules| Ok(body.command(rules.business, rules.now)?))
+        .await;
     call.write(command, async |session: &mut dyn Session, command| {
         let id = call.target(Code::VEHICLE_NOT_FOUND)?;
         let vehicle = vehicles::set_channels(session, call.clock().as_ref(), &call.caller, id, command).await?;

@@ -25,6 +25,7 @@ use crate::{
     code::Code,
     conditional::RecordState,
     error::ApiError,
+    extraction::UploadedFile,
     file_body::{self, FileBody},
     list::{PageEnvelope, RecordSize},
     operation::{Declared, Operation, operations},
@@ -32,7 +33,7 @@ use crate::{
     query::Rendering,
     reply::{self, Answer, Envelope, Reply},
     schemas::DocumentId,
-    upload::{Upload, UploadedFile},
+    upload::Upload,
     write::Prepared,
 };
 
@@ -80,7 +81,7 @@ async fn list_vehicle_documents(call: Call) -> Result<Answer, ApiError> {
     responses((status = 201, description = "The document that was uploaded", body = Envelope<VehicleDocumentView<'static>>),
         (status = 404, description = "`vehicle_not_found`")))]
 async fn create_vehicle_document(call: Call) -> Result<Reply, ApiError> {
-    let read = call.body().and_then(|body: DocumentBody| body.read(&call));
+    let read = call.body().await.and_then(|body: DocumentBody| body.read(&call));
     let (document, file, kind) = match call.strictly(read) {
         Ok(read) => read,
         Err(refused) => return call.refuse(refused).await,
@@ -223,7 +224,7 @@ async fn with_content(call: &Call, file: &StoredFile, shown: &Value) -> Result<A
     responses((status = 200, description = "The document", body = Envelope<VehicleDocumentView<'static>>),
         (status = 404, description = "`vehicle_not_found`, `vehicle_document_not_found`")))]
 async fn update_vehicle_document(call: Call) -> Result<Reply, ApiError> {
-    let command = call.body().and_then(|body: DocumentPatch| body.read());
+    let command = call.body().await.and_then(|body: DocumentPatch| body.read());
     call.write(command, async |session: &mut dyn Session, command| {
         let (vehicle, document) = ids(&call, session).await?;
         let document = vehicles::update_document(session, &call.caller, vehicle, document, command).await?;

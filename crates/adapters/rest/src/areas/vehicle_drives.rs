@@ -27,10 +27,11 @@ use utoipa::{
 use super::{vehicle_media::addresses, vehicles::IdParameter};
 use crate::{
     body::Form,
-    call::Call,
+    call::{Call, Sender},
     code::Code,
     detach::run_to_completion,
     error::ApiError,
+    extraction::UploadedFile,
     file_body::{self, FileBody, files_of},
     list::{PageEnvelope, RecordSize},
     operation::{Created, Declared, Operation, operations},
@@ -38,7 +39,7 @@ use crate::{
     record::OfContact,
     reply::{Answer, Envelope, Reply},
     schemas,
-    upload::{Upload, UploadedFile},
+    upload::Upload,
     validated::ParsedBody,
     write::Prepared,
 };
@@ -159,7 +160,7 @@ parameters! {
         (status = 404, description = "`vehicle_not_found`"),
         (status = 409, description = "`vehicle_status_transition_invalid`, `vehicle_drive_active`")))]
 async fn start_test_drive(call: Call) -> Result<Reply, ApiError> {
-    let read = call.body().map(|body: StartBody| body.read(&call.rules()));
+    let read = call.read_body(|body: StartBody, rules| Ok(body.read(rules))).await;
     let command = call
         .validated(read, async |session, command| {
             Ok(vehicles::validate_driver(session, &call.caller.business, command.contact).await?)
@@ -206,7 +207,8 @@ async fn end_test_drive(call: Call) -> Result<Reply, ApiError> {
         (status = 404, description = "`vehicle_not_found`"),
         (status = 409, description = "`vehicle_drive_not_active`, `vehicle_drive_signed`")))]
 async fn sign_test_drive(call: Call) -> Result<Reply, ApiError> {
-    let command = call.body().and_then(|body: SignatureBody| body.read(&call));
+    let sender = call.sender.clone();
+    let command = call.read_body(|body: SignatureBody, _| body.read(sender)).await;
     call.write(command, async |session: &mut dyn Session, command| {
         let target: Target<_> = call.target(Code::VEHICLE_NOT_FOUND)?;
         let drive = vehicles::sign_drive(session, call.clock().as_ref(), &call.caller, target, command).await?;
@@ -277,7 +279,7 @@ async fn send_drive_mail(call: &Call) -> Result<Reply, ApiError> {
         (status = 409, description = "`vehicle_drive_not_active`"),
         (status = 422, description = "`vehicle_drive_photo_failed`")))]
 async fn add_drive_photo(call: Call) -> Result<Reply, ApiError> {
-    let read = call.body().and_then(|body: PhotoBody| body.read(&call));
+    let read = call.body().await.and_then(|body: PhotoBody| body.read(&call));
     let (file, kind, filename) = match call.strictly(read) {
         Ok(read) => read,
         Err(refused) => return call.refuse(refused).await,
@@ -427,7 +429,7 @@ struct SignatureBody {
 }
 
 impl SignatureBody {
-    fn read(self, call: &Call) -> Result<SignDrive, ApiError> {
+    fn read(self, sender: Sender) -> Result<SignDrive, ApiError> {
         let Self { signature, name } = self;
         let mut form = Form::new();
         let signature = form.required("signature", signature);
@@ -440,8 +442,8 @@ impl SignatureBody {
         let command = signature.zip(name).map(|(signature, name)| SignDrive {
             name,
             signature,
-            ip: call.sender.address.clone(),
-            browser: call.sender.agent.clone(),
+            ip: sender.address,
+            browser: sender.agent,
         });
         Ok(form.finish_found(command)?)
     }

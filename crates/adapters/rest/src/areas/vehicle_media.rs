@@ -16,13 +16,14 @@ use crate::{
     code::Code,
     conditional::RecordState,
     error::ApiError,
+    extraction::{FileMember, UploadedFile},
     file_body::{FileBody, files_of},
     operation::{Declared, Operation, operations},
     parameters::{FieldsParameter, parameters},
     query::Rendering,
     reply::{Envelope, Reply},
     schemas::{self, MediumId},
-    upload::{FileMember, Upload, UploadedFile},
+    upload::Upload,
     write::Prepared,
 };
 
@@ -101,7 +102,7 @@ async fn read_vehicle_media(call: Call) -> Result<Reply, ApiError> {
         (status = 404, description = "`vehicle_not_found`"),
         (status = 422, description = "`vehicle_media_upload_failed`")))]
 async fn create_vehicle_media(call: Call) -> Result<Reply, ApiError> {
-    let read = call.body().and_then(|body: MediaBody| body.read(&call));
+    let read = call.body().await.and_then(|body: MediaBody| body.read(&call));
     let wanted = match call.strictly(read) {
         Ok(wanted) => wanted,
         Err(refused) => return call.refuse(refused).await,
@@ -150,7 +151,7 @@ async fn create_vehicle_media(call: Call) -> Result<Reply, ApiError> {
     responses((status = 200, description = "All media", body = Envelope<Vec<MediumView<'static>>>),
         (status = 404, description = "`vehicle_not_found`")))]
 async fn order_vehicle_media(call: Call) -> Result<Reply, ApiError> {
-    let command = call.body().and_then(|body: MediaOrderBody| body.read());
+    let command = call.body().await.and_then(|body: MediaOrderBody| body.read());
     call.write(command, async |session: &mut dyn Session, command| {
         let target: Target<_> = call.target(Code::VEHICLE_NOT_FOUND)?;
         let vehicle = vehicles::order_media(session, call.clock().as_ref(), &call.caller, target, command).await?;

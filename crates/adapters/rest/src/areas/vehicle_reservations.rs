@@ -62,7 +62,7 @@ async fn read_reservation(call: Call) -> Result<Reply, ApiError> {
         (status = 404, description = "`vehicle_not_found`"),
         (status = 409, description = "`vehicle_already_reserved`, `vehicle_reserve_invalid_status`")))]
 async fn reserve_vehicle(call: Call) -> Result<Reply, ApiError> {
-    let read = call.body().map(ReservationBody::read);
+    let read = call.body().await.map(ReservationBody::read);
     let command = call
         .validated(read, async |session, command| {
             Ok(vehicles::validate_customer(session, &call.caller.business, Some(command.customer)).await?)

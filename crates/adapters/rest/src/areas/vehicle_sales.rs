@@ -41,7 +41,7 @@ pub(super) fn operations() -> Declared<Vec<Operation>> {
         (status = 404, description = "`vehicle_not_found`"),
         (status = 409, description = "`vehicle_status_transition_invalid`")))]
 async fn sell_vehicle(call: Call) -> Result<Reply, ApiError> {
-    let read = call.body().map(SaleBody::read);
+    let read = call.body().await.map(SaleBody::read);
     let command = call
         .validated(read, async |session, command| {
             Ok(vehicles::validate_customer(session, &call.caller.business, command.customer).await?)

@@ -199,8 +199,7 @@ fn operations() -> Declared<Vec<Operation>> {
     responses((status = 201, description = "The vehicle that was created", body = Envelope<FullVehicle>),
         (status = 422, description = "`validation_failed`, `vehicle_costs_full`")))]
 async fn create_vehicle(call: Call) -> Result<Reply, ApiError> {
-    let body = call.body();
-    let read = body.map(|body: NewVehicleBody| body.read(&call.rules()));
+    let read = call.read_body(|body: NewVehicleBody, rules| Ok(body.read(rules))).await;
     let command = call
         .validated(read, async |session, command| {
             let NewVehicle {
@@ -249,8 +248,9 @@ async fn read_vehicle(call: Call) -> Result<Reply, ApiError> {
         (status = 409, description = "`vehicle_publish_incomplete`, whose `details.missing` are the fields that it would lack"),
         (status = 422, description = "`validation_failed`, `vehicle_costs_full`")))]
 async fn update_vehicle(call: Call) -> Result<Reply, ApiError> {
-    let body = call.body();
-    let read = body.map(|body: VehicleChangesBody| body.read(&call.rules()));
+    let read = call
+        .read_body(|body: VehicleChangesBody, rules| Ok(body.read(rules)))
+        .await;
     let command = call
         .validated(read, async |session, command| {
             let (owner, parent) = (command.owner.flatten(), command.parent.flatten());
@@ -296,7 +296,7 @@ async fn delete_vehicle(call: Call) -> Result<Reply, ApiError> {
         (status = 404, description = "`vehicle_not_found`"),
         (status = 409, description = "`vehicle_status_process_required`, `vehicle_status_transition_invalid`")))]
 async fn set_vehicle_status(call: Call) -> Result<Reply, ApiError> {
-    let choice = call.body().and_then(|body: VehicleStatusBody| Ok(body.choice()?));
+    let choice = call.body().await.and_then(|body: VehicleStatusBody| Ok(body.choice()?));
     write_vehicle(&call, choice, async |session: &mut dyn Session, choice| {
         let id = call.target(Code::VEHICLE_NOT_FOUND)?;
         let vehicle = vehicles::set_vehicle_status(session, call.clock().as_ref(), &call.caller, id, choice).await?;
@@ -326,7 +326,7 @@ async fn read_vehicle_tags(call: Call) -> Result<Reply, ApiError> {
     responses((status = 200, description = "The tags", body = Envelope<RecordTags<'static>>),
         (status = 404, description = "`vehicle_not_found`")))]
 async fn set_vehicle_tags(call: Call) -> Result<Reply, ApiError> {
-    let command = call.body().and_then(|body: VehicleTagsBody| Ok(body.command()?));
+    let command = call.body().await.and_then(|body: VehicleTagsBody| Ok(body.command()?));
     call.write(command, async |session: &mut dyn Session, command| {
         let id = call.target(Code::VEHICLE_NOT_FOUND)?;
         let vehicle = vehicles::set_vehicle_tags(session, call.clock().as_ref(), &call.caller, id, command).await?;

@@ -94,6 +94,7 @@ async fn list_webhooks(call: Call) -> Result<Answer, ApiError> {
 async fn create_webhook(call: Call) -> Result<Reply, ApiError> {
     let draft = call
         .body()
+        .await
         .and_then(|new| Ok(webhooks::draft_webhook(&call.caller, &policy(&call), new)?));
     let reply = call.write(draft, async |session: &mut dyn Session, draft| {
         let clock = call.clock().as_ref();
@@ -130,7 +131,7 @@ async fn read_webhook(call: Call) -> Result<Reply, ApiError> {
     responses((status = 200, description = "The webhook", body = Envelope<WebhookView<'static>>),
         (status = 404, description = "`webhook_not_found`")))]
 async fn update_webhook(call: Call) -> Result<Reply, ApiError> {
-    let changes = call.body().and_then(|body| Ok(changes(body, &policy(&call))?));
+    let changes = call.body().await.and_then(|body| Ok(changes(body, &policy(&call))?));
     call.write(changes, async |session: &mut dyn Session, changes| {
         let id = call.target(Code::WEBHOOK_NOT_FOUND)?;
         let clock = call.clock().as_ref();

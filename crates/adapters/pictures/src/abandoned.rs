@@ -1,0 +1,91 @@
+//! Work that nobody waits for any more.
+
+use std::{
+    io::{self, BufRead, Read, Seek, SeekFrom},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use forecourt_files::{PictureError, PictureSource};
+
+use crate::read::unreadable;
+
+/// Tells work that its caller has gone.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Abandoned(Arc<AtomicBool>);
+
+impl Abandoned {
+    /// # Errors
+    /// If the caller has gone.
+    pub(crate) fn check(&self) -> Result<(), PictureError> {
+        self.interrupt().map_err(unreadable)
+    }
+
+    fn interrupt(&self) -> io::Result<()> {
+        match self.0.load(Ordering::Relaxed) {
+            true => Err(io::Error::other("the caller has gone")),
+            false => Ok(()),
+        }
+    }
+
+    /// The same content, which cannot be read any more once the caller has gone.
+    pub(crate) fn watch(&self, content: Box<dyn PictureSource>) -> Box<dyn PictureSource> {
+        Box::new(Watched {
+            content,
+            abandoned: self.clone(),
+        })
+    }
+
+    /// Reports the caller gone when what this returns is dropped.
+    pub(crate) fn set_on_drop(&self) -> SetOnDrop {
+        SetOnDrop(self.clone())
+    }
+}
+
+pub(crate) struct SetOnDrop(Abandoned);
+
+impl Drop for SetOnDrop {
+    fn drop(&mut self) {
+        self.0.0.store(true, Ordering::Relaxed);
+    }
+}
+
+struct Watched {
+    content: Box<dyn PictureSource>,
+    abandoned: Abandoned,
+}
+
+impl Read for Watched {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.abandoned.interrupt()?;
+        self.content.read(buffer)
+    }
+}
+
+impl BufRead for Watched {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.abandoned.interrupt()?;
+        self.content.fill_buf()
+    }
+
+    fn consume(&mut self, read: usize) {
+        self.content.consume(read);
+    }
+}
+
+impl Seek for Watched {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.content.seek(to)
+    }
+
+    // What is read already is kept: a picture of many small parts is passed over by small steps.
+    fn seek_relative(&mut self, offset: i64) -> io::Result<()> {
+        self.content.seek_relative(offset)
+    }
+
+    fn stream_position(&mut self) -> io::Result<u64> {
+        self.content.stream_position()
+    }
+}
