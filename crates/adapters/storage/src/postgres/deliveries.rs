@@ -5,6 +5,7 @@ use diesel::prelude::*;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::sql_types::{Array, BigInt, Integer, Nullable, Text};
 use diesel_async::SimpleAsyncConnection as _;
+use futures_util::FutureExt as _;
 
 use super::Conn;
 use crate::models::{AttemptRow, AttemptValues, DueAdvance, Merge, status_code};
@@ -45,8 +46,12 @@ pub(crate) async fn advance_due(conn: &mut Conn, queues: &[DueAdvance]) -> Query
 
 /// Has the rest of the transaction look up each row of a list by its key. Statistics may be of a time when the table was empty, or nothing in
 /// it pending: by them it can seem wise to read all of it, once for the list or once for each of its rows.
-const BY_KEY: &str =
-    "SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL enable_seqscan = off";
+pub(crate) fn look_up_by_key(conn: &mut Conn) {
+    const BY_KEY: &str =
+        "SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL enable_seqscan = off";
+    // As for BEGIN: the server takes statements in order, and what keeps this one from being run keeps the next from it too.
+    drop(conn.batch_execute(BY_KEY).now_or_never());
+}
 
 /// Stores what came of attempts, unless their deliveries are no longer pending. Returns which are to be tried again, and when.
 pub(crate) async fn save(conn: &mut Conn, attempts: Vec<AttemptRow>) -> QueryResult<Vec<DueAdvance>> {
@@ -84,7 +89,7 @@ pub(crate) async fn save(conn: &mut Conn, attempts: Vec<AttemptRow>) -> QueryRes
         columns.error.push(error);
         columns.delivered_at.push(delivered_at);
     }
-    conn.batch_execute(BY_KEY).await?;
+    look_up_by_key(conn);
     let saved: Vec<(i64, i64, Option<i64>)> = columns.load(conn).await?;
     let again = |(business_id, webhook_id, due): (i64, i64, Option<i64>)| {
         due.map(|due| DueAdvance {

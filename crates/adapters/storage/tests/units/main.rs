@@ -8,10 +8,14 @@
     reason = "the rest of the library is what uses these parts, and exports some of them"
 )]
 
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
 #[path = "../../src/config.rs"]
 mod config;
 #[path = "../../src/error.rs"]
 mod error;
+#[path = "../../src/migration.rs"]
+mod migration;
 #[path = "../../src/pool.rs"]
 mod pool;
 #[path = "../../src/sqlite/queue.rs"]

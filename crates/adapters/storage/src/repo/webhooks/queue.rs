@@ -67,6 +67,7 @@ impl DeliveryQueue for Writing {
     ) -> StoreResult<ClaimedDeliveries> {
         let EndpointKey { business, webhook } = endpoint;
         let limit = room.deliveries;
+        deliveries::look_up_by_key(self.conn().await?);
         // Locked first: a transaction that leaves something meanwhile waits, and notes it afterwards.
         let queue = webhook_queues::table.find((business.get(), webhook.get()));
         let active: Option<bool> = dialect::for_no_key_update!(queue.select(webhook_queues::active))
@@ -573,6 +574,7 @@ fn of(business: BusinessId, ids: Vec<i64>) -> _ {
 
 /// Locks deliveries in the order of their ids; answers which of them are leased.
 async fn lock_deliveries(conn: &mut Conn, business: BusinessId, ids: Vec<i64>) -> StoreResult<Vec<i64>> {
+    deliveries::look_up_by_key(conn);
     let rows = of(business, ids)
         .order((webhook_deliveries::business_id, webhook_deliveries::id))
         .select((webhook_deliveries::id, webhook_deliveries::lease));
