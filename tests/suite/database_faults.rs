@@ -88,10 +88,23 @@ async fn a_database_file_that_was_cut_off_is_refused_by_a_running_server_and_at_
     // After an orderly end everything is in the one file.
     shop.server.terminate().await;
     shop.server.restart().await;
-    // The file is in memory while it is read: who cuts it off in the middle of a statement ends the server.
-    shop.server.until_background_rests().await;
+    // In the midst of reading.
+    let callers: Vec<_> = (0..8)
+        .map(|_| {
+            let api = shop.api.clone();
+            tokio::spawn(async move {
+                for _ in 0..50 {
+                    let answer = api.get("/2.0/leads?name=%25n%25").await;
+                    assert!([200, 503].contains(&answer.status), "{}", answer.status);
+                }
+            })
+        })
+        .collect();
     let half = fs::metadata(&path).unwrap().len() / 2;
     File::options().write(true).open(&path).unwrap().set_len(half).unwrap();
+    for caller in callers {
+        caller.await.unwrap();
+    }
     for _ in 0..3 {
         refuses_writes(&shop).await;
         unavailable(&shop.api.get(&lead).await);
@@ -289,4 +302,43 @@ async fn readiness_is_answered_whatever_the_database_does() {
         request.await.unwrap();
     }
     takes_writes_again(&shop).await;
+}
+
+/// The tests' own PostgreSQL is one.
+#[tokio::test]
+async fn a_postgres_that_may_lose_what_it_confirmed_is_refused() {
+    let installation = Installation::new(Engine::Postgres).await;
+    if !installation.is_true("SELECT current_setting('fsync') = 'off'").await {
+        return;
+    }
+    let refused = installation
+        .serve()
+        .without("FORECOURT_ALLOW_UNSAFE_DATABASE")
+        .refused()
+        .await;
+    refused.failed_naming("fsync = off");
+    refused.failed_naming("FORECOURT_ALLOW_UNSAFE_DATABASE");
+    let server = installation.serve().start().await;
+    assert!(server.log().contains("fsync = off"), "{}", server.log());
+}
+
+#[tokio::test]
+async fn a_postgres_over_the_network_that_is_not_verified_is_a_warning() {
+    let installation = Installation::new(Engine::Postgres).await;
+    let warnings = async |url: &str| {
+        let server = installation.serve().env("DATABASE_URL", url).start().await;
+        let log = server.log();
+        log.lines()
+            .filter(|line| line.contains("WARN") && line.contains("sslmode=verify-full"))
+            .count()
+    };
+    let here = installation.database_url();
+    assert_eq!(warnings(here).await, 0);
+    // This machine, by an address that does not say so.
+    let there = here
+        .replacen("127.0.0.1", "0.0.0.0", 1)
+        .replacen("localhost", "0.0.0.0", 1);
+    if there != here {
+        assert_eq!(warnings(&there).await, 1);
+    }
 }

@@ -18,7 +18,6 @@ use tokio::time::sleep;
 
 use check::{Ask, Exchange, State};
 
-#[path = "prove_history/check.rs"]
 mod check;
 
 /// How long each nemesis is at work in the suite.

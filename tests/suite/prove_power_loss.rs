@@ -22,7 +22,6 @@ use crate::vehicle_media::{PDF, base64};
 use crate::vehicles_record;
 use disk::{Disk, records};
 
-#[path = "prove_power_loss/disk.rs"]
 mod disk;
 
 /// For how long the program is at work in the suite.

@@ -9,12 +9,12 @@ use crate::error::{Error, Result};
 use crate::process;
 use crate::task::{Outcome, Task};
 use crate::workspace::Workspace;
-use crate::{architecture, clients, codegen, deny, lint, test};
+use crate::{architecture, clients, codegen, deny, lint, migrations, test};
 
 pub(crate) const TASK: Task = Task {
     name: "ci",
     usage: "[--only STEP]… [--skip STEP]…",
-    summary: "run what continuous integration runs: fmt, architecture, clippy, codegen, lint, deny, doc, clients, test",
+    summary: "run what continuous integration runs: fmt, architecture, migrations, clippy, codegen, lint, deny, doc, clients, test",
     run,
 };
 
@@ -26,9 +26,10 @@ struct Step {
     run: fn(&Workspace) -> Result<Outcome>,
 }
 
-static STEPS: [Step; 9] = [
+static STEPS: [Step; 10] = [
     Step::new("fmt", |workspace| passed(fmt(workspace))),
     Step::new("architecture", |workspace| passed(architecture::check(workspace))),
+    Step::new("migrations", |workspace| passed(migrations::check(workspace))),
     Step::new("clippy", |workspace| passed(clippy(workspace))),
     Step::new("codegen", |workspace| passed(codegen::check(workspace))),
     Step::new("lint", lint::check).beside(),

@@ -17,7 +17,9 @@ mod dist;
 mod error;
 mod forecourt;
 mod http;
+mod lead_model;
 mod lint;
+mod migrations;
 mod process;
 mod prove;
 mod recipe;
@@ -40,7 +42,9 @@ const TASKS: &[Task] = &[
     prove::TASK,
     ci::TASK,
     architecture::TASK,
+    migrations::TASK,
     codegen::TASK,
+    lead_model::TASK,
     bench::TASK,
     dist::TASK,
 ];

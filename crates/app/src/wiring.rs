@@ -47,6 +47,12 @@ pub(crate) enum WiringError {
     /// The database does not answer.
     #[error("the database cannot be used")]
     Reach(#[source] StoreError),
+    /// The database may lose what it has confirmed.
+    #[error(
+        "PostgreSQL runs with {0}: when the power fails it loses what it has confirmed, or all of it. Turn that on, or set \
+         FORECOURT_ALLOW_UNSAFE_DATABASE=true for data that may be lost"
+    )]
+    Unsafe(String),
     /// The database's secrets were encrypted with another key.
     #[error(
         "FORECOURT_SECRET_KEY, or the secret key in FORECOURT_DATA_DIR, is not the one that this database was used with, so its \
@@ -103,6 +109,26 @@ pub(crate) async fn open_storage(settings: &Settings) -> Result<Storage, WiringE
 
 async fn open(config: &Config) -> Result<Storage, WiringError> {
     Storage::open(config).await.map_err(WiringError::Open)
+}
+
+/// Refuses a database that may lose what it has confirmed, unless it is allowed to.
+///
+/// # Errors
+/// [`WiringError::Unsafe`], [`WiringError::Reach`].
+pub(crate) async fn check_safety(settings: &Settings, storage: &Storage) -> Result<(), WiringError> {
+    let off = storage.unsafe_settings().await.map_err(WiringError::Reach)?;
+    let off: Vec<String> = off.iter().map(|name| format!("{name} = off")).collect();
+    match (off.is_empty(), settings.allow_unsafe_database) {
+        (true, _) => Ok(()),
+        (false, false) => Err(WiringError::Unsafe(off.join(" and "))),
+        (false, true) => {
+            tracing::warn!(
+                settings = off.join(", "),
+                "PostgreSQL may lose what it has confirmed, which FORECOURT_ALLOW_UNSAFE_DATABASE allows"
+            );
+            Ok(())
+        }
+    }
 }
 
 /// Brings the database up to date; answers which migrations that took.

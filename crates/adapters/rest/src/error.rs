@@ -4,7 +4,7 @@ use std::{borrow::Cow, error::Error};
 
 use forecourt_accounts::{AccountRefusal, AuthenticationError};
 use forecourt_kernel::bounds::{MAX_HEADER_BYTES, MAX_TARGET_BYTES};
-use forecourt_kernel::{BoxError, Scope, StoreError, ValidationErrors, VersionMismatch};
+use forecourt_kernel::{BoxError, Scope, StoreError, ValidationErrors, VersionMismatch, WritesRefused};
 use serde_json::{Value, json};
 
 use crate::code::Code;
@@ -143,6 +143,9 @@ impl ApiError {
         match self {
             Self::Refused(refusal) | Self::Failed { refusal, .. } => refusal,
             Self::Invalid(errors) => Refusal::invalid(&errors),
+            Self::Store(StoreError::Unavailable(cause)) if cause.is::<WritesRefused>() => {
+                Refusal::new(Code::SERVICE_UNAVAILABLE, cause.to_string())
+            }
             Self::Store(StoreError::Unavailable(_) | StoreError::Conflict) => Refusal::new(
                 Code::SERVICE_UNAVAILABLE,
                 "the service is busy or its database cannot be reached; try again",

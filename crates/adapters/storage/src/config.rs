@@ -12,8 +12,6 @@ pub struct Config {
     /// Where the database is. `sqlite://data/forecourt.db` is a file below the working folder, and
     /// `sqlite:///var/lib/forecourt.db` one at an absolute path; `postgres://` and `postgresql://` are as libpq knows them.
     pub url: String,
-    /// A PostgreSQL replica for [`read`](crate::postgres::Engine::read); it may lag behind. None: everything goes to `url`.
-    pub read_url: Option<String>,
     /// PostgreSQL: the most connections of one handle, see [`Storage::for_worker`](crate::Storage::for_worker).
     /// SQLite: the most light readers at once.
     pub pool_size: usize,
@@ -25,47 +23,29 @@ pub struct Config {
     pub statement: Option<Duration>,
     /// PostgreSQL: how long a statement may wait for a lock.
     pub lock: Option<Duration>,
-    /// SQLite: what an acknowledged write survives.
-    pub durability: Durability,
-}
-
-/// What a write to SQLite survives once it is acknowledged.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Durability {
-    /// A power cut: the log is on the disk before the answer leaves.
-    #[default]
-    PowerLoss,
-    /// The end of this process, however sudden. A power cut may lose the last seconds, never more.
-    ProcessCrash,
 }
 
 impl Config {
-    /// The database at `url`, with defaults fit for a server: 8 connections, 3 seconds of patience, full durability, and
+    /// The database at `url`, with defaults fit for a server: 8 connections, 3 seconds of patience, and
     /// statements that end well before the request that they are for.
     pub fn new(url: impl Into<String>) -> Self {
         Self {
             url: url.into(),
-            read_url: None,
             pool_size: 8,
             wait: Duration::from_secs(3),
             idle_in_transaction: Duration::from_secs(10),
             statement: Some(Duration::from_secs(10)),
             lock: Some(Duration::from_secs(5)),
-            durability: Durability::default(),
         }
     }
 
     /// Which engine the address names.
     pub(crate) fn target(&self) -> Result<Target, OpenError> {
         if is_postgres(&self.url) {
-            return match &self.read_url {
-                Some(url) if !is_postgres(url) => Err(OpenError::ReadUrl),
-                _ => Ok(Target::Postgres),
-            };
+            return Ok(Target::Postgres);
         }
         let path = self.url.strip_prefix("sqlite://").ok_or(OpenError::UnknownEngine)?;
         match path {
-            _ if self.read_url.is_some() => Err(OpenError::ReadUrl),
             "" | "/" => Err(OpenError::NoPath),
             ":memory:" | "/:memory:" => Err(OpenError::InMemory),
             _ if path.contains('?') => Err(OpenError::SqliteOptions),
@@ -79,23 +59,19 @@ impl fmt::Debug for Config {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             url: _,
-            read_url,
             pool_size,
             wait,
             idle_in_transaction,
             statement,
             lock,
-            durability,
         } = self;
         formatter
             .debug_struct("Config")
-            .field("reads_elsewhere", &read_url.is_some())
             .field("pool_size", pool_size)
             .field("wait", wait)
             .field("idle_in_transaction", idle_in_transaction)
             .field("statement", statement)
             .field("lock", lock)
-            .field("durability", durability)
             .finish_non_exhaustive()
     }
 }
@@ -136,26 +112,6 @@ mod tests {
         assert!(refusal("sqlite://:memory:").contains("name a file instead"));
         assert!(refusal("sqlite://").contains("path of a file"));
         assert!(refusal("sqlite://a.db?mode=ro").contains("no options"));
-    }
-
-    #[test]
-    fn reading_elsewhere_is_for_postgres() {
-        let config = |url: &str, read: &str| Config {
-            read_url: Some(read.to_owned()),
-            ..Config::new(url)
-        };
-        assert!(matches!(
-            config("sqlite://a.db", "sqlite://b.db").target(),
-            Err(OpenError::ReadUrl)
-        ));
-        assert!(matches!(
-            config("postgres://a", "sqlite://b.db").target(),
-            Err(OpenError::ReadUrl)
-        ));
-        assert_eq!(
-            config("postgres://a", "postgres://b").target().unwrap(),
-            Target::Postgres
-        );
     }
 
     #[test]

@@ -32,8 +32,9 @@ mod subscribers;
 mod sync;
 mod totals;
 mod trigrams;
+mod version_check;
 
-pub use config::{Config, Durability};
+pub use config::Config;
 pub use error::{MigrateError, OpenError, store_error};
 pub use pool::{Effort, PoolStatus, WriteStats};
 
@@ -114,6 +115,17 @@ impl Storage {
         match self {
             Self::Sqlite(engine) => engine.schema().await,
             Self::Postgres(engine) => engine.schema().await,
+        }
+    }
+
+    /// Settings of the database's server that are off and by which it may lose what it has confirmed when the power fails.
+    ///
+    /// # Errors
+    /// `Unavailable` if it cannot be reached.
+    pub async fn unsafe_settings(&self) -> StoreResult<Vec<String>> {
+        match self {
+            Self::Sqlite(_) => Ok(Vec::new()),
+            Self::Postgres(engine) => engine.unsafe_settings().await,
         }
     }
 

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use forecourt_kernel::{Epoch, Random, StoreError, StoreResult};
+use forecourt_kernel::{Epoch, Random, StoreError, StoreResult, WritesRefused};
 
 /// What a database says of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,7 +68,7 @@ impl DatabaseState {
             return Ok(());
         }
         match self.blocks().iter().flatten().next() {
-            Some(reason) => Err(StoreError::Unavailable(reason.as_str().into())),
+            Some(reason) => Err(StoreError::Unavailable(WritesRefused(reason.clone()).into())),
             None => Ok(()),
         }
     }

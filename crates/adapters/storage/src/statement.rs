@@ -2,7 +2,7 @@
 
 use std::any::TypeId;
 use std::cell::OnceCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::future::ready;
 use std::marker::PhantomData;
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
@@ -108,12 +108,67 @@ where
     U::build_from_row(row).map_err(Error::DeserializationError)
 }
 
-/// Up to this many bytes of text a change without a list stays prepared.
-const KEPT_TEXT_BYTES: usize = 1000;
-/// What changes begin with. A query stays prepared unless it says that it is to be planned anew.
-const CHANGES: [&str; 2] = ["UPDATE ", "INSERT "];
-/// How lists are written in statements of either engine.
-const LISTS: [&str; 3] = [" = ANY(", " IN (", " unnest("];
+/// Marks changes that stay prepared.
+///
+/// diesel keeps no update and no upsert prepared, lest their texts be without number; a create on PostgreSQL took twice as long with each
+/// prepared anew. A change that carries this mark is written out in the code, or has few texts. One with a list has not: its texts are many,
+/// or PostgreSQL would plan it for a table as small as it was at first.
+pub(crate) trait Prepare: Sized {
+    /// Has the statement stay prepared.
+    fn prepared(self) -> Prepared<Self> {
+        Prepared(self)
+    }
+}
+
+impl<T> Prepare for T {}
+
+/// A statement that stays prepared.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Prepared<T>(T);
+
+impl<DB: Backend, T: QueryFragment<DB>> QueryFragment<DB> for Prepared<T> {
+    fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        self.0.walk_ast(out)
+    }
+
+    fn is_safe_to_cache_prepared(&self, _: &DB) -> QueryResult<bool> {
+        Ok(true)
+    }
+}
+
+impl<T> QueryId for Prepared<T> {
+    type QueryId = ();
+    /// What a change names may depend on what has changed.
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+impl<T: Query> Query for Prepared<T> {
+    type SqlType = T::SqlType;
+}
+
+/// How many texts stay prepared that are put together as they are needed, such as those of lists. One that comes later is prepared anew
+/// each time.
+const MAX_KEPT_TEXTS: usize = 1000;
+
+/// These texts, by backend.
+static KEPT_TEXTS: LazyLock<RwLock<HashMap<TypeId, HashSet<String>>>> = LazyLock::new(RwLock::default);
+
+fn may_stay_prepared<DB: 'static>(sql: &str) -> bool {
+    let backend = TypeId::of::<DB>();
+    let is_full = {
+        let kept = KEPT_TEXTS.read().unwrap_or_else(PoisonError::into_inner);
+        let kept = kept.get(&backend);
+        if kept.is_some_and(|kept| kept.contains(sql)) {
+            return true;
+        }
+        kept.is_some_and(|kept| kept.len() >= MAX_KEPT_TEXTS)
+    };
+    if !is_full {
+        let mut kept = KEPT_TEXTS.write().unwrap_or_else(PoisonError::into_inner);
+        kept.entry(backend).or_default().insert(sql.to_owned());
+    }
+    !is_full
+}
 
 /// A statement of any type. Drivers take it, so that what they do with a statement is compiled once, and not for each of the
 /// hundreds of statements.
@@ -170,17 +225,12 @@ impl<DB: Backend<QueryBuilder: Default> + 'static> AnyStatement<'_, DB> {
         Ok(self.text.get_or_init(|| text))
     }
 
-    /// diesel keeps no update and no upsert prepared, lest their texts be without number. Here they are written out in the code,
-    /// and a create on PostgreSQL took twice as long with each prepared anew. What has many texts is an insert of many rows, which
-    /// is long, and what has a list in it; PostgreSQL would also plan the latter for a table as small as it was at first.
     fn written(&self, backend: &DB) -> QueryResult<StatementText> {
         let mut text = DB::QueryBuilder::default();
         self.statement.to_sql(&mut text, backend)?;
         let sql = text.finish();
-        let is_kept = self.statement.is_safe_to_cache_prepared(backend)?
-            || sql.len() <= KEPT_TEXT_BYTES
-                && CHANGES.iter().any(|change| sql.starts_with(change))
-                && !LISTS.iter().any(|list| sql.contains(list));
+        let is_kept =
+            self.statement.is_safe_to_cache_prepared(backend)? && (self.id.is_some() || may_stay_prepared::<DB>(&sql));
         Ok(StatementText { sql, is_kept })
     }
 }
@@ -401,12 +451,25 @@ mod tests {
     }
 
     #[test]
-    fn a_change_stays_prepared_unless_it_has_a_list() {
+    fn a_change_stays_prepared_if_it_is_marked() {
         let change = diesel::update(business_counters::table.find(1_i64)).set(business_counters::leads.eq(1_i64));
-        assert_eq!(is_kept(&change), [true, true]);
-        let listed = business_counters::table.filter(business_counters::business_id.eq_any(vec![1_i64, 2]));
-        let change = diesel::update(listed).set(business_counters::leads.eq(1_i64));
         assert_eq!(is_kept(&change), [false, false]);
+        assert_eq!(is_kept(&change.clone().prepared()), [true, true]);
+        let returning = change.returning(business_counters::leads).prepared();
+        assert_eq!(is_kept(&returning), [true, true]);
+    }
+
+    #[test]
+    fn few_texts_stay_prepared_of_those_that_are_put_together() {
+        let kept = |number: usize| {
+            let query: Sql<BigInt> = Sql::new(&format!("SELECT {number}"));
+            is_kept(&query)
+        };
+        assert_eq!(kept(0), [true, true]);
+        let all = (1..2 * MAX_KEPT_TEXTS).filter(|number| kept(*number)[0]).count();
+        assert!(all <= MAX_KEPT_TEXTS);
+        assert_eq!(kept(0), [true, true], "what is kept stays so");
+        assert_eq!(kept(2 * MAX_KEPT_TEXTS), [false, false]);
     }
 
     #[test]

@@ -35,6 +35,7 @@ pub(super) async fn serve(settings: &Settings, with_demo: bool) -> Result<(), Co
     }
     let key = settings.working_secret_key(&SystemRandom)?;
     let storage = wiring::open_storage(settings).await?;
+    wiring::check_safety(settings, &storage).await?;
     wiring::migrate(&storage).await?;
     wiring::check_key(&storage, &key).await?;
     let facts = wiring::identify(&storage).await?;

@@ -124,6 +124,8 @@ settings! {
     cors_origins: CorsOrigins = "FORECOURT_CORS_ORIGINS", Serve("LIST"), is "";
     /// Whether webhooks may go to http:// URLs and to private or loopback addresses; for development and tests only
     webhook_allow_insecure_targets: bool = "FORECOURT_WEBHOOK_ALLOW_INSECURE_TARGETS", Serve("BOOL"), is "false";
+    /// Whether a PostgreSQL may be used that can lose what it has confirmed (fsync or full_page_writes off); for tests only
+    allow_unsafe_database: bool = "FORECOURT_ALLOW_UNSAFE_DATABASE", Serve("BOOL"), is "false";
     /// When a failed webhook delivery is tried again: seconds after its first attempt
     webhook_retry_offsets: Offsets = "FORECOURT_WEBHOOK_RETRY_OFFSETS", Serve("LIST"), is "60,300,900,3600,10800,21600,43200,86400";
     /// How long one webhook attempt may take, in seconds

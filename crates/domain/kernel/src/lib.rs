@@ -66,7 +66,7 @@ pub use phone::{InvalidPhone, Phone, PhoneParts};
 pub use projection::{InvalidFields, Projection};
 pub use random::Random;
 pub use scope::{Scope, ScopeSet, UnknownScope};
-pub use store::{BoxError, StoreError, StoreResult};
+pub use store::{BoxError, StoreError, StoreResult, WritesRefused};
 pub use time::{Clock, Date, InvalidDate, Moment, Timestamp};
 pub use validation::{FieldError, Valid, ValidationErrors, quoted};
 pub use version::{Precondition, Target, Version, VersionMismatch};

@@ -22,3 +22,8 @@ pub enum StoreError {
     #[error("the store failed")]
     Other(#[source] BoxError),
 }
+
+/// Why a store that can be reached takes no writes. It is the cause of [`StoreError::Unavailable`], and callers are answered with it.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct WritesRefused(pub String);

@@ -1,6 +1,32 @@
 //! Keeps of a message what its sender wrote: no quotes, no signature, no lines of forms and portals, no links.
 
-use super::lists::{BOILERPLATE, DROPPED_LABELS, ENDS, SIGN_OFFS, TEXT_LABELS, USUAL_HOSTS, VEHICLE_LABELS};
+use std::sync::LazyLock;
+
+use super::data;
+
+/// The lists of `data/mail.txt`.
+struct Lists {
+    dropped_labels: Vec<&'static str>,
+    vehicle_labels: Vec<&'static str>,
+    text_labels: Vec<&'static str>,
+    boilerplate: Vec<&'static str>,
+    ends: Vec<&'static str>,
+    sign_offs: Vec<&'static str>,
+    usual_hosts: Vec<&'static str>,
+}
+
+static LISTS: LazyLock<Lists> = LazyLock::new(|| {
+    let list = |name| data::section(data::MAIL, name).collect();
+    Lists {
+        dropped_labels: list("dropped labels"),
+        vehicle_labels: list("vehicle labels"),
+        text_labels: list("text labels"),
+        boilerplate: list("boilerplate"),
+        ends: list("ends"),
+        sign_offs: list("sign-offs"),
+        usual_hosts: list("usual hosts"),
+    }
+});
 
 /// How much of a message is read, in characters. What matters stands at the beginning.
 const MOST_READ: usize = 20_000;
@@ -40,14 +66,15 @@ pub(super) fn clean(text: &str) -> Cleaned {
             cleaned.text.push('\n');
             continue;
         }
-        if own && (begins_quote(&plain, &lines[at..]) || ENDS.iter().any(|end| plain.starts_with(end))) || line == "--"
+        if own && (begins_quote(&plain, &lines[at..]) || LISTS.ends.iter().any(|end| plain.starts_with(end)))
+            || line == "--"
         {
             break;
         }
-        if own && SIGN_OFFS.contains(&plain.as_str()) && lines.len() - at <= LONGEST_SIGNATURE {
+        if own && LISTS.sign_offs.contains(&plain.as_str()) && lines.len() - at <= LONGEST_SIGNATURE {
             break;
         }
-        if BOILERPLATE.iter().any(|start| plain.starts_with(start)) {
+        if LISTS.boilerplate.iter().any(|start| plain.starts_with(start)) {
             continue;
         }
         let kept = match label(line).filter(|_| is_form) {
@@ -73,7 +100,7 @@ fn add(word: &str, cleaned: &mut Cleaned) {
     let lower = word.to_lowercase();
     if lower.contains("://") || lower.starts_with("www.") || lower.contains("href=") {
         cleaned.links += 1;
-        if !USUAL_HOSTS.iter().any(|host| lower.contains(host)) {
+        if !LISTS.usual_hosts.iter().any(|host| lower.contains(host)) {
             cleaned.strange_links += 1;
         }
         // The sentence before a link ends there.
@@ -98,11 +125,11 @@ fn label(line: &str) -> Option<(Label, &str)> {
         return None;
     }
     let name = plain(name);
-    let kind = if DROPPED_LABELS.contains(&name.as_str()) {
+    let kind = if LISTS.dropped_labels.contains(&name.as_str()) {
         Label::Dropped
-    } else if VEHICLE_LABELS.contains(&name.as_str()) {
+    } else if LISTS.vehicle_labels.contains(&name.as_str()) {
         Label::Vehicle
-    } else if TEXT_LABELS.contains(&name.as_str()) {
+    } else if LISTS.text_labels.contains(&name.as_str()) {
         Label::Text
     } else {
         return None;

@@ -1,210 +1,153 @@
-//! How often the rules agree with the labels of the corpus.
+//! The labelled enquiries of `corpus/`, whose README explains the format.
 
-use forecourt_leads::{Conversation, JunkConfidence, MAX_SUMMARY_WORDS, Utterance};
+use std::collections::BTreeSet;
+
+use forecourt_leads::{Conversation, Utterance};
 use forecourt_reference::{LeadChannel, LeadType};
-use toml::{Table, Value};
 
-use super::Rules;
-
-/// The files that the model learns from.
-pub(super) const LEARNT: [&str; 19] = [
-    "sales",
-    "aftersales_and_others",
-    "conversations_and_mails",
-    "junk",
-    "varied",
-    "more",
-    "everyday",
-    "availability",
-    "questions",
-    "searches",
-    "vague",
-    "test_drives_calls_and_videos",
-    "finance_and_part_exchange",
+/// The files that the model is trained on.
+const TRAINED: [&str; 9] = [
     "ready_to_buy",
-    "replies",
-    "workshop",
+    "one_car",
+    "wants_a_car",
+    "vague",
+    "aftersales",
     "feedback",
-    "not_buying",
-    "spam",
+    "other",
+    "junk",
+    "conversations",
 ];
+/// The file that it is never trained on.
+const HELD_OUT: &str = "held_out";
 
-/// An enquiry, and how it is to be read.
+/// An enquiry, and the reading of it that is right.
 pub(super) struct Example {
-    pub(super) conversation: Conversation,
+    /// Everything after the labels.
+    pub(super) text: String,
+    types: Vec<LeadType>,
+    messages: Vec<Utterance>,
+    /// The association that the labels hold for; `None` for either.
+    pub(super) car: Option<bool>,
     pub(super) rating: u8,
     pub(super) intent: LeadType,
     /// The confidences that are right; none if it is no junk.
     pub(super) junk: Vec<String>,
 }
 
-/// The text of a file of the corpus.
-pub(super) fn text(name: &str) -> String {
-    let path = format!("{}/corpus/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+impl Example {
+    /// A text without labels.
+    pub(super) fn of_text(text: &str) -> Self {
+        parse_line(&format!("2 email | {text}"))
+    }
+
+    /// The conversation, with an associated vehicle or without one.
+    pub(super) fn conversation(&self, has_vehicle: bool) -> Conversation {
+        Conversation {
+            types: self.types.clone(),
+            channel: LeadChannel::Website,
+            name: "Sam Taylor".into(),
+            is_answerable: true,
+            vehicles: has_vehicle.then(|| "Ford Kuga".to_owned()).into_iter().collect(),
+            messages: self.messages.clone(),
+        }
+    }
+
+    /// The associations that the labels hold for.
+    pub(super) fn associations(&self) -> Vec<bool> {
+        self.car.map_or_else(|| vec![true, false], |car| vec![car])
+    }
+
+    /// The three-letter pieces of the text, by which similar ones are found.
+    pub(super) fn trigrams(&self) -> BTreeSet<[char; 3]> {
+        let mut letters = vec![' ', ' '];
+        for character in self.text.chars().flat_map(char::to_lowercase) {
+            if character.is_alphanumeric() {
+                letters.push(character);
+            } else if letters.last() != Some(&' ') {
+                letters.push(' ');
+            }
+        }
+        letters.push(' ');
+        letters.windows(3).map(|three| [three[0], three[1], three[2]]).collect()
+    }
+}
+
+/// The share of pieces that two texts have in common.
+pub(super) fn similarity(one: &BTreeSet<[char; 3]>, other: &BTreeSet<[char; 3]>) -> f64 {
+    let common = one.intersection(other).count();
+    to_f64(common) / to_f64((one.len() + other.len() - common).max(1))
+}
+
+pub(super) fn to_f64(count: usize) -> f64 {
+    f64::from(u32::try_from(count).unwrap())
+}
+
+/// The contents of the files that the model is trained on.
+pub(super) fn texts() -> Vec<String> {
+    TRAINED.iter().map(|name| text(name)).collect()
+}
+
+/// The enquiries that the model is trained on.
+pub(super) fn trained() -> Vec<Example> {
+    texts().iter().flat_map(|text| parse(text)).collect()
+}
+
+/// The enquiries that it is never trained on.
+pub(super) fn held_out() -> Vec<Example> {
+    parse(&text(HELD_OUT))
+}
+
+fn text(name: &str) -> String {
+    let path = format!("{}/corpus/{name}.txt", env!("CARGO_MANIFEST_DIR"));
     std::fs::read_to_string(path).unwrap()
 }
 
-/// The enquiries of a file of the corpus.
-pub(super) fn load(text: &str) -> Vec<Example> {
-    let table: Table = text.parse().unwrap();
-    let examples = table["enquiry"].as_array().unwrap();
-    examples
-        .iter()
-        .map(|example| read(example.as_table().unwrap()))
-        .collect()
-}
-fn read(table: &Table) -> Example {
-    let known = [
-        "text", "subject", "channel", "types", "vehicle", "then", "rating", "intent", "junk",
-    ];
-    assert!(table.keys().all(|key| known.contains(&key.as_str())), "{table}");
-    let text = |key: &str| table.get(key).map(|value| value.as_str().unwrap());
-    let utterance = |ours: bool, subject: &str, text: &str| Utterance {
-        ours,
-        subject: subject.to_owned(),
-        text: text.to_owned(),
-    };
-    let mut messages = vec![utterance(
-        false,
-        text("subject").unwrap_or_default(),
-        text("text").unwrap(),
-    )];
-    for message in table.get("then").and_then(Value::as_array).into_iter().flatten() {
-        messages.push(utterance(
-            message[0].as_str() == Some("us"),
-            "",
-            message[1].as_str().unwrap(),
-        ));
-    }
-    let types = table.get("types").and_then(Value::as_array);
-    Example {
-        conversation: Conversation {
-            types: types.map_or_else(
-                || vec![LeadType::Email],
-                |types| types.iter().map(|id| id.as_str().unwrap().parse().unwrap()).collect(),
-            ),
-            channel: text("channel").map_or(LeadChannel::Website, |id| id.parse().unwrap()),
-            name: "Sam Taylor".into(),
-            is_answerable: true,
-            vehicles: text("vehicle").map(str::to_owned).into_iter().collect(),
-            messages,
-        },
-        rating: table["rating"].as_integer().unwrap().try_into().unwrap(),
-        intent: text("intent").unwrap().parse().unwrap(),
-        junk: text("junk")
-            .into_iter()
-            .flat_map(|junk| junk.split('|'))
-            .map(str::to_owned)
-            .collect(),
-    }
+fn parse(text: &str) -> Vec<Example> {
+    let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    lines.map(parse_line).collect()
 }
 
-struct Agreement {
-    all: usize,
-    rating: usize,
-    intent: usize,
-    junk: usize,
-    junk_messages: usize,
-    confidence: usize,
-    /// Real enquiries that would be put aside as junk.
-    lost: usize,
-}
-
-fn compare(name: &str, examples: &[Example]) -> Agreement {
-    let rules = Rules::new();
-    let mut agreement = Agreement {
-        all: examples.len(),
-        rating: 0,
-        intent: 0,
-        junk: 0,
-        junk_messages: 0,
-        confidence: 0,
-        lost: 0,
-    };
-    for example in examples {
-        let read = rules.read(&example.conversation);
-        let summary = read.summary.clone().unwrap();
-        assert!(summary.split_whitespace().count() <= MAX_SUMMARY_WORDS, "{summary}");
-        let rating = read.rating.map(u8::from) == Some(example.rating);
-        let intent = read.intent == Some(example.intent);
-        let junk = read.junk != example.junk.is_empty();
-        let confidence = read.junk_confidence.map(|confidence| match confidence {
-            JunkConfidence::Low => "low",
-            JunkConfidence::Medium => "medium",
-            JunkConfidence::High => "high",
-        });
-        agreement.rating += usize::from(rating);
-        agreement.intent += usize::from(intent);
-        agreement.junk += usize::from(junk);
-        agreement.junk_messages += usize::from(!example.junk.is_empty());
-        let sure = confidence.is_some_and(|confidence| example.junk.iter().any(|right| right == confidence));
-        agreement.confidence += usize::from(sure);
-        agreement.lost += usize::from(example.junk.is_empty() && confidence == Some("high"));
-        if !rating || !intent || !junk || (!example.junk.is_empty() && !sure) {
-            let text: String = example
-                .conversation
-                .messages
-                .iter()
-                .map(|message| format!("{} / ", message.text))
-                .collect();
-            println!(
-                "{}{}{}{} {:?}->{} {:?}->{:?} {:?}->{:?}\n    {:.160?}\n    {summary}",
-                if rating { '.' } else { 'R' },
-                if intent { '.' } else { 'I' },
-                if junk { '.' } else { 'J' },
-                if example.junk.is_empty() || sure { '.' } else { 'C' },
-                example.rating,
-                u8::from(read.rating.unwrap()),
-                example.intent.id(),
-                read.intent.map(LeadType::id),
-                example.junk,
-                confidence,
-                text,
-            );
-        } else if std::env::var_os("SHOW").is_some() {
-            println!("ok {} {summary}", example.rating);
+/// `4 test_drive car type=test_drive | Subject: Golf | Can I drive it? | us: Of course. | them: When?`
+fn parse_line(line: &str) -> Example {
+    let (labels, text) = line.split_once(" | ").unwrap_or_else(|| panic!("no text: {line}"));
+    let mut labels = labels.split(' ');
+    let rating = labels.next().unwrap().parse().unwrap();
+    let intent = labels.next().unwrap().parse().unwrap();
+    let (mut car, mut junk, mut types) = (None, Vec::new(), vec![LeadType::Email]);
+    for label in labels {
+        match label.split_once('=') {
+            None if label == "car" => car = Some(true),
+            None if label == "no-car" => car = Some(false),
+            Some(("junk", levels)) => junk = levels.split('|').map(str::to_owned).collect(),
+            Some(("type", ids)) => types = ids.split(',').map(|id| id.parse().unwrap()).collect(),
+            _ => panic!("{label}: {line}"),
         }
     }
-    let percent = |count: usize, all: usize| {
-        format!(
-            "{:.1} %",
-            100.0 * f64::from(u32::try_from(count).unwrap()) / f64::from(u32::try_from(all).unwrap())
-        )
-    };
-    println!(
-        "{name}: {} enquiries; rating {}, intent {}, junk {}; confidence of {} junk messages {}; {} real enquiries marked high",
-        agreement.all,
-        percent(agreement.rating, agreement.all),
-        percent(agreement.intent, agreement.all),
-        percent(agreement.junk, agreement.all),
-        agreement.junk_messages,
-        percent(agreement.confidence, agreement.junk_messages.max(1)),
-        agreement.lost,
-    );
-    agreement
-}
-
-fn assert_at_least(percent: usize, agreement: &Agreement) {
-    for count in [agreement.rating, agreement.intent, agreement.junk] {
-        assert!(count * 100 >= percent * agreement.all, "{count} of {}", agreement.all);
+    let mut subject = String::new();
+    let mut messages: Vec<Utterance> = Vec::new();
+    for part in text.split(" | ") {
+        if let Some(part) = part.strip_prefix("Subject: ") {
+            part.clone_into(&mut subject);
+            continue;
+        }
+        let (ours, part) = match (part.strip_prefix("us: "), part.strip_prefix("them: ")) {
+            (Some(part), _) => (true, part),
+            (_, Some(part)) => (false, part),
+            _ => (false, part),
+        };
+        messages.push(Utterance {
+            ours,
+            subject: std::mem::take(&mut subject),
+            text: part.replace("\\n", "\n"),
+        });
     }
-    assert_eq!(agreement.lost, 0, "a real enquiry must never be put aside");
-}
-
-#[test]
-fn the_rules_agree_with_the_labels() {
-    let examples: Vec<Example> = LEARNT.iter().flat_map(|name| load(&text(name))).collect();
-    assert!(examples.len() >= 220);
-    let agreement = compare("corpus", &examples);
-    assert!(agreement.junk_messages >= 50);
-    assert_at_least(90, &agreement);
-}
-
-/// What the model did not learn from.
-#[test]
-fn the_rules_agree_on_what_they_did_not_learn_from() {
-    let examples = load(&text("held_out"));
-    assert!(examples.len() >= 60);
-    let agreement = compare("held out", &examples);
-    assert_at_least(90, &agreement);
+    Example {
+        text: text.to_owned(),
+        types,
+        messages,
+        car,
+        rating,
+        intent,
+        junk,
+    }
 }

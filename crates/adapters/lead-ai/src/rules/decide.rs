@@ -1,14 +1,9 @@
 //! Puts what the model says of a conversation into the terms of a dealership: where the sale stands, and what the sender
 //! writes about if they do not buy.
 
-use forecourt_leads::JunkConfidence;
 use forecourt_reference::LeadType;
 
-use super::{
-    junk::Verdict,
-    lists::{JunkKind, Signal},
-    model::Prediction,
-};
+use super::{junk::Verdict, model::Prediction, signal::Signal};
 
 /// What is known of a conversation.
 pub(super) struct Evidence<'a> {
@@ -23,11 +18,14 @@ pub(super) struct Evidence<'a> {
     pub(super) earlier: Vec<Signal>,
     /// Whether the latest messages ask something.
     pub(super) asks: bool,
-    /// Whether they say nothing at all.
-    pub(super) is_empty: bool,
+    /// True if they say nothing, or only greet, thank or agree to nothing.
+    pub(super) says_nothing: bool,
     /// Whether the business wrote before them.
     pub(super) is_reply: bool,
+    /// The verdict on the sender's last message.
     pub(super) junk: Option<Verdict>,
+    /// True if the sender wrote nothing but junk.
+    pub(super) only_junk: bool,
 }
 
 impl Evidence<'_> {
@@ -118,18 +116,14 @@ pub(super) struct Outcome {
 }
 
 /// Decides.
-pub(super) fn decide(evidence: &Evidence<'_>, prediction: &Prediction) -> Outcome {
-    // A guess does not decide, but a test of the form is one whatever its confidence.
-    if evidence
-        .junk
-        .is_some_and(|verdict| verdict.confidence > JunkConfidence::Low || verdict.kind == JunkKind::Test)
-    {
+pub(super) fn decide(evidence: &Evidence<'_>, prediction: Prediction) -> Outcome {
+    if evidence.only_junk {
         return Outcome {
             stage: Stage::Junk,
             intent: LeadType::Other,
         };
     }
-    if evidence.is_empty {
+    if evidence.says_nothing {
         return Outcome {
             stage: Stage::Vague,
             intent: evidence.expected().unwrap_or(LeadType::Email),

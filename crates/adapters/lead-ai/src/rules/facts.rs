@@ -1,6 +1,6 @@
 //! Days and sums of money that a text names. Both are rebuilt from what was recognised, never copied.
 
-use super::words::{Class, Word, Words};
+use super::words::{MONEY, Word, Words};
 
 const DAYS: [(&str, &str); 7] = [
     ("monday", "Monday"),
@@ -99,7 +99,7 @@ pub(super) fn budget(words: &Words) -> Option<Budget> {
             let after = |reach: usize| &sentence[at + 1..sentence.len().min(at + 1 + reach)];
             let is = |words: &[Word], names: &[&str]| words.iter().any(|word| names.contains(&word.text.as_str()));
             let in_thousands = is(after(1), &["grand", "k"]);
-            let in_pounds = is(after(1), &["pounds", "quid"]) || word.class == Some(Class::Money) || in_thousands;
+            let in_pounds = is(after(1), &["pounds", "quid"]) || word.groups.contains(&MONEY) || in_thousands;
             let amount = word.amount?.checked_mul(if in_thousands { 1000 } else { 1 })?;
             if in_pounds && is(after(4), &["month", "monthly", "pcm", "pm"]) && (50..=3000).contains(&amount) {
                 return Some(Budget::Monthly(amount));

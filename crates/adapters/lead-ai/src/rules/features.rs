@@ -1,19 +1,21 @@
-//! What a conversation has that may say something of its sender: the *features* that [`Model`](super::model::Model) weighs.
+//! The features of a conversation that [`Model`](super::model::Model) weighs.
 //!
-//! A feature is a name, and most of them can be read aloud: `word:deposit`, `pair:still available`, `says:Availability`.
+//! A feature is a name, and most of them can be read aloud:
 //!
 //! | feature | the sender's latest messages … |
 //! | --- | --- |
-//! | `word:w`, `stem:w` | have the word, or one with these first letters |
-//! | `word:w@car`, `word:w@no-car` | have the word, and the enquiry is about a certain car or not |
-//! | `pair:v w` | have the two words side by side; `^` is the start of a sentence and `$` its end |
-//! | `kind:k` | have a word of that kind, such as a part of a car |
-//! | `says:s`, `first:s` | have a phrase of that [`Signal`](super::lists::Signal), or have it first |
-//! | `junk:k` | have a phrase of that kind of junk |
-//! | `asks`, `link`, `markup`, `gibberish`, `length:n` | ask something, have links or markup, are random letters, are about so long |
+//! | `deposit` | have the word |
+//! | `still_available` | have the two words side by side; `^` is the start of a sentence and `$` its end |
+//! | `the.golf` | have the two words with one between them |
+//! | `~avai` | have a word with these letters in a row; `<` and `>` are its start and end |
+//! | `#component` | have a word of that group, such as a part of a car |
+//! | `@my_component_is` | have words of these groups, or these words that only hold others together, side by side; `*` is any other |
+//! | `:Availability` | have a phrase of that [`Signal`](super::signal::Signal) |
+//! | `!Seo` | have a phrase of that kind of junk |
+//! | `=asks`, `=link`, `=markup`, `=gibberish`, `=length9` | ask something, have links or markup, are random letters, are about so long |
 //!
-//! and, of the rest of the conversation, `earlier-word:w` and `earlier:s` (their messages before), `offered:s` (what the
-//! business said last), `type:t` (the form that it came in through), `reply`, `car` and `no-car`.
+//! and of the rest of the conversation `-word` and `-:Availability` (the sender's messages before), `+word` and
+//! `+:Availability` (the last message of the business), `=test_drive` (the form that it came in through), `=reply` and `=car`.
 
 use std::collections::BTreeMap;
 
@@ -21,32 +23,32 @@ use forecourt_reference::LeadType;
 
 use super::{
     Read,
+    junk::JunkKind,
     junk::is_gibberish,
-    lists::JunkKind,
     pattern::Finder,
-    words::{Class, Word, Words},
+    words::{FUNCTION, MAKE, MONEY, NUMBER, PLATE, Word},
 };
 
-/// How much a feature counts, in tenths.
+/// The value of a feature, in tenths.
 pub(super) const WHOLE: i32 = 10;
-/// How much a word of an earlier message counts, in tenths.
+/// The value of a word of an earlier message, in tenths.
 const EARLIER_WORD: i32 = 3;
-/// How many letters a stem has.
-const STEM: usize = 5;
+/// The lengths of the pieces of words.
+const PIECES: std::ops::RangeInclusive<usize> = 3..=5;
 
-/// The features of a conversation, and how much each counts.
+/// The features of a conversation with their values.
 pub(super) type Features = BTreeMap<String, i32>;
 
-/// What features are made of.
+/// The conversation that features are made of.
 pub(super) struct Parts<'a> {
     pub(super) types: &'a [LeadType],
-    /// Whether it is about a vehicle of the stock, or a form names one.
+    /// True if it is about a vehicle of the stock, or a form names one.
     pub(super) has_car: bool,
     /// The sender's messages since the business wrote.
-    pub(super) latest: &'a [Read],
+    pub(super) latest: &'a [&'a Read],
     /// Their messages before.
     pub(super) earlier: &'a [&'a Read],
-    /// What the business wrote last before the latest messages.
+    /// The message that the business wrote last before the latest ones.
     pub(super) offered: Option<&'a Read>,
 }
 
@@ -56,49 +58,18 @@ pub(super) fn features(parts: &Parts<'_>, junk: &Finder<(JunkKind, i32)>) -> Fea
     let mut add = |name: String| {
         features.insert(name, WHOLE);
     };
-    let car = if parts.has_car { "car" } else { "no-car" };
-    add(car.to_owned());
+    if parts.has_car {
+        add("=car".to_owned());
+    }
     for kind in parts.types.iter().filter(|kind| **kind != LeadType::Email) {
-        add(format!("type:{}", kind.id()));
+        add(format!("={}", kind.id()));
     }
     if parts.offered.is_some() {
-        add("reply".to_owned());
+        add("=reply".to_owned());
     }
     let mut words = 0;
     for message in parts.latest {
-        for text in [Some(&message.words), message.own_subject.then_some(&message.subject)] {
-            let sentences = text.into_iter().flat_map(|text| &text.sentences);
-            for sentence in sentences {
-                words += sentence.len();
-                of_sentence(sentence, car, &mut add);
-            }
-        }
-        for signal in &message.order {
-            add(format!("says:{signal:?}"));
-            add(format!("says:{signal:?}@{car}"));
-        }
-        if let Some(first) = message.order.first() {
-            add(format!("first:{first:?}"));
-        }
-        for text in [&message.words, &message.subject] {
-            for found in junk.find(text) {
-                let (kind, points) = found.what;
-                add(format!("junk:{kind:?}{points}"));
-            }
-        }
-        if message.words.asks {
-            add("asks".to_owned());
-            add(format!("asks@{car}"));
-        }
-        if message.cleaned.strange_links > 0 {
-            add("link".to_owned());
-        }
-        if message.cleaned.markup {
-            add("markup".to_owned());
-        }
-        if is_gibberish(&message.words) {
-            add("gibberish".to_owned());
-        }
+        words += of_message(message, junk, &mut add);
     }
     let length = match words {
         0 | 1 => "1",
@@ -107,56 +78,121 @@ pub(super) fn features(parts: &Parts<'_>, junk: &Finder<(JunkKind, i32)>) -> Fea
         10..=29 => "29",
         _ => "more",
     };
-    add(format!("length:{length}"));
-    for signal in parts.earlier.iter().flat_map(|message| &message.order) {
-        add(format!("earlier:{signal:?}"));
-    }
-    for signal in parts.offered.iter().flat_map(|message| &message.order) {
-        add(format!("offered:{signal:?}"));
-    }
-    let all = |words: &'_ Words| {
-        words
-            .sentences
-            .iter()
-            .flatten()
-            .map(|word| name(word).to_owned())
-            .collect()
-    };
-    for word in parts
+    add(format!("=length{length}"));
+    for (sign, message) in parts
         .earlier
         .iter()
-        .flat_map(|message| -> Vec<String> { all(&message.words) })
+        .map(|message| ('-', *message))
+        .chain(parts.offered.map(|message| ('+', message)))
     {
-        features.insert(format!("earlier-word:{word}"), EARLIER_WORD);
+        for signal in &message.order {
+            features.insert(format!("{sign}:{signal:?}"), WHOLE);
+        }
+        for word in message.words.sentences.iter().flatten() {
+            features.insert(format!("{sign}{}", name(word)), EARLIER_WORD);
+        }
     }
     features
 }
 
-fn of_sentence(sentence: &[Word], car: &str, add: &mut impl FnMut(String)) {
+/// Adds the features of a message, and returns the number of its words.
+fn of_message(message: &Read, junk: &Finder<(JunkKind, i32)>, add: &mut impl FnMut(String)) -> usize {
+    let mut words = 0;
+    for text in [Some(&message.words), message.own_subject.then_some(&message.subject)] {
+        for sentence in text.into_iter().flat_map(|text| &text.sentences) {
+            words += sentence.len();
+            of_sentence(sentence, add);
+        }
+    }
+    for signal in &message.order {
+        add(format!(":{signal:?}"));
+    }
+    for text in [&message.words, &message.subject] {
+        for found in junk.find(text) {
+            let (kind, _) = found.what;
+            add(format!("!{kind:?}"));
+        }
+    }
+    let marks = [
+        (message.words.asks, "=asks"),
+        (message.cleaned.strange_links > 0, "=link"),
+        (message.cleaned.markup, "=markup"),
+        (is_gibberish(&message.words), "=gibberish"),
+    ];
+    for (_, mark) in marks.into_iter().filter(|(holds, _)| *holds) {
+        add(mark.to_owned());
+    }
+    words
+}
+
+fn of_sentence(sentence: &[Word], add: &mut impl FnMut(String)) {
+    let mut before = "";
     let mut previous = "^";
     for word in sentence {
         let name = name(word);
-        add(format!("word:{name}"));
-        add(format!("word:{name}@{car}"));
-        let stem: String = name.chars().take(STEM).collect();
-        add(format!("stem:{stem}"));
-        add(format!("pair:{previous} {name}"));
-        if let Some(class) = word.class {
-            add(format!("kind:{class:?}"));
-            add(format!("kind:{class:?}@{car}"));
+        add(name.to_owned());
+        add(format!("{previous}_{name}"));
+        if !before.is_empty() {
+            add(format!("{before}.{name}"));
         }
+        for group in word.groups.iter().filter(|group| **group != FUNCTION) {
+            add(format!("#{group}"));
+        }
+        if !name.starts_with('<') {
+            of_word(name, add);
+        }
+        before = previous;
         previous = name;
     }
-    add(format!("pair:{previous} $"));
+    add(format!("{previous}_$"));
+    of_groups(sentence, add);
+}
+
+/// Adds two and three neighbours of the sentence with each word replaced by its group, so that what is learnt of one word holds
+/// for the others.
+fn of_groups(sentence: &[Word], add: &mut impl FnMut(String)) {
+    let mut groups = vec!["^"];
+    for word in sentence {
+        let group = match word.groups.first() {
+            Some(&FUNCTION) => word.text.as_str(),
+            Some(group) => *group,
+            None => "*",
+        };
+        // Words of no group count once, however many there are.
+        if group != "*" || groups.last() != Some(&"*") {
+            groups.push(group);
+        }
+    }
+    groups.push("$");
+    for neighbours in [2, 3] {
+        for some in groups.windows(neighbours) {
+            add(format!("@{}", some.join("_")));
+        }
+    }
+}
+
+/// Adds the pieces of a word.
+fn of_word(word: &str, add: &mut impl FnMut(String)) {
+    let letters: Vec<char> = ['<'].into_iter().chain(word.chars()).chain(['>']).collect();
+    for length in PIECES {
+        for piece in letters.windows(length) {
+            add(['~'].iter().chain(piece).collect());
+        }
+    }
 }
 
 /// The word, or its kind if it matters no more than that.
 fn name(word: &Word) -> &str {
-    match word.class {
-        Some(Class::Make) => "<make>",
-        Some(Class::Money) => "<money>",
-        Some(Class::Number) => "<number>",
-        Some(Class::Plate) => "<plate>",
-        _ => &word.text,
+    let is = |group| word.groups.contains(&group);
+    if is(MAKE) {
+        "<make>"
+    } else if is(MONEY) {
+        "<money>"
+    } else if is(NUMBER) {
+        "<number>"
+    } else if is(PLATE) {
+        "<plate>"
+    } else {
+        &word.text
     }
 }

@@ -1,30 +1,126 @@
 //! How much speaks for a message being junk.
 
-use std::collections::HashSet;
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::LazyLock,
+};
 
 use forecourt_leads::JunkConfidence;
 
 use super::{
-    clean::Cleaned,
-    lists::{
-        EVERYDAY, FOREIGN_POINTS, GIBBERISH_POINTS, JUNK_HIGH, JUNK_LOW, JUNK_MEDIUM, JunkKind, LINK_POINTS,
-        MARKUP_POINTS, ONLY_LINKS_POINTS, REAL, REAL_POINTS, REPLY_POINTS, Signal, TEST_POINTS, TEST_WORDS,
-    },
+    Read, data,
     pattern::Finder,
+    signal::{Signal, named},
     words::Words,
 };
 
-/// From here on the model thinks a message likely junk, in thousandths of log-odds: four to one.
-const LIKELY: i64 = 1_400;
-/// From here on it does not rule it out: one to two.
-const UNLIKELY: i64 = -700;
-/// From here on it all but rules it out: one to nine.
-const VERY_UNLIKELY: i64 = -2_200;
+named! {
+    /// Kinds of junk.
+    #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+    JunkKind {
+        /// Search engines, links and traffic.
+        Seo,
+        /// Websites and software.
+        WebDesign,
+        /// Marketing and contact lists.
+        Marketing,
+        /// Cryptocurrencies, trading, get-rich-quick.
+        Crypto,
+        /// Loans and investments.
+        Loans,
+        /// Advance fees, phishing and threats.
+        Fraud,
+        /// Adult offers.
+        Adult,
+        /// Pills and casinos.
+        Goods,
+        /// Work from home.
+        Jobs,
+        /// Offers to businesses that are sent to everyone.
+        Bulk,
+        /// Instructions for a machine.
+        Instructions,
+        /// Random letters.
+        Gibberish,
+        /// A test of the form.
+        Test,
+    }
+}
 
-/// Letters that do not stand side by side in words, of any language that customers write.
-const RARE_PAIRS: &str = "bx cj cx fj fx gj gx hj hx jb jc jd jf jg jh jk jl jm jp jq jr jt jv jw jx jz kj kq kx lx mj mx pj \
-    pq px qb qc qd qf qg qh qj qk ql qm qn qp qr qs qt qv qw qx qy qz rx sx tj tx vb vf vg vh vj vk vm vp vq vt vw vx vz wq wx \
-    wz xd xf xg xj xk xn xq xr xv xz zb zc zf zg zj zk zm zn zp zq zr zs zv zx";
+impl JunkKind {
+    /// The words for it, after "Looks like".
+    pub(super) const fn words(self) -> &'static str {
+        match self {
+            Self::Seo => "an unsolicited SEO or link offer",
+            Self::WebDesign => "an unsolicited web design or software offer",
+            Self::Marketing => "an unsolicited marketing offer",
+            Self::Crypto => "a cryptocurrency or trading scheme",
+            Self::Loans => "an unsolicited loan or investment offer",
+            Self::Fraud => "a phishing or fraud attempt",
+            Self::Adult => "an adult advertisement",
+            Self::Goods => "advertising for pills, gambling or goods",
+            Self::Jobs => "a fake job offer",
+            Self::Bulk => "a bulk business offer",
+            Self::Instructions => "instructions for a machine, not an enquiry",
+            Self::Gibberish => "random text without meaning",
+            Self::Test => "a test message",
+        }
+    }
+}
+
+/// At this many points or more junk is all but certain, likely, or a guess.
+const HIGH: i32 = 6;
+/// See [`HIGH`].
+const MEDIUM: i32 = 4;
+/// See [`HIGH`].
+const LOW: i32 = 3;
+/// Points that each kind of evidence of a real enquiry takes away, and the number of kinds that count.
+const REAL_POINTS: (i32, usize) = (3, 2);
+/// Points of one link to an unknown place, and of three or more.
+const LINK_POINTS: (i32, i32) = (1, 3);
+/// Points of a message that is nothing but links.
+const ONLY_LINKS_POINTS: i32 = 5;
+/// Points of markup for links.
+const MARKUP_POINTS: i32 = 4;
+/// Points of foreign script with a link.
+const FOREIGN_POINTS: i32 = 6;
+/// Points of random letters.
+const GIBBERISH_POINTS: i32 = 5;
+/// Points of a message that is only a test.
+const TEST_POINTS: i32 = 3;
+/// Signs of a real enquiry where a message has words of junk.
+const REAL: [Signal; 9] = [
+    Signal::TestDrive,
+    Signal::Viewing,
+    Signal::PartExchange,
+    Signal::Availability,
+    Signal::NamesCar,
+    Signal::Motability,
+    Signal::Owner,
+    Signal::Service,
+    Signal::WarrantyClaim,
+];
+
+static TEST_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| data::words(data::MAIL, "test words").collect());
+static RARE_PAIRS: LazyLock<Vec<&str>> = LazyLock::new(|| data::words(data::MAIL, "rare pairs").collect());
+static EVERYDAY: LazyLock<HashSet<&str>> = LazyLock::new(|| data::words(data::MAIL, "everyday").collect());
+
+/// The phrases of junk, each with its kind and points.
+pub(super) fn phrases() -> impl Iterator<Item = (&'static str, (JunkKind, i32))> {
+    data::lines(data::JUNK).filter_map(|(name, phrase)| {
+        let (kind, points) = name.split_once(' ')?;
+        Some((phrase, (JunkKind::named(kind)?, points.parse().ok()?)))
+    })
+}
+
+/// The log-odds from which on the model alone is believed that a message is junk: twenty to one.
+const VERY_LIKELY: f64 = 3.0;
+/// Those from which on it thinks so: four to one.
+const LIKELY: f64 = 1.4;
+/// Those from which on it does not rule it out: one to two.
+const UNLIKELY: f64 = -0.7;
+/// Those from which on it does not wholly rule it out: one to nine.
+const VERY_UNLIKELY: f64 = -2.2;
 
 /// What the latest message is, if it is junk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,33 +129,16 @@ pub(super) struct Verdict {
     pub(super) confidence: JunkConfidence,
 }
 
-/// The message that is looked at.
-pub(super) struct CheckedMessage<'a> {
-    pub(super) cleaned: &'a Cleaned,
-    pub(super) words: &'a Words,
-    /// The words of its subject.
-    pub(super) subject: &'a Words,
-    /// What it says otherwise.
-    pub(super) signals: &'a HashSet<Signal>,
-    /// Whether it answers a message of the business.
-    pub(super) is_reply: bool,
-    /// Whether it concerns a vehicle.
-    pub(super) has_vehicle: bool,
-    /// What the model says of it, in thousandths; one half is 0.
-    pub(super) prediction: i64,
-}
-
-/// Weighs a message.
-pub(super) fn weigh(finder: &Finder<(JunkKind, i32)>, suspect: &CheckedMessage<'_>) -> Option<Verdict> {
+/// Weighs a message by itself. The log-odds are what the model says of it.
+pub(super) fn weigh(finder: &Finder<(JunkKind, i32)>, suspect: &Read, log_odds: f64) -> Option<Verdict> {
     let mut points: Vec<(JunkKind, i32)> = Vec::new();
     let mut seen = HashSet::new();
-    for found in finder.find(suspect.subject).chain(finder.find(suspect.words)) {
+    for found in finder.find(&suspect.subject).chain(finder.find(&suspect.words)) {
         if seen.insert(found.pattern) {
             points.push(found.what);
         }
     }
-    let said: i32 = points.iter().map(|(_, points)| points).sum();
-    let CheckedMessage { cleaned, words, .. } = suspect;
+    let Read { cleaned, words, .. } = suspect;
 
     let letters = || cleaned.text.chars().filter(|character| character.is_alphabetic());
     let foreign = letters().filter(|letter| u32::from(*letter) >= 0x250).count();
@@ -77,7 +156,7 @@ pub(super) fn weigh(finder: &Finder<(JunkKind, i32)>, suspect: &CheckedMessage<'
     if cleaned.markup {
         points.push((JunkKind::Seo, MARKUP_POINTS));
     }
-    if !suspect.has_vehicle && is_test(words) {
+    if is_test(words) {
         points.push((JunkKind::Test, TEST_POINTS));
     } else if is_gibberish(words) {
         points.push((JunkKind::Gibberish, GIBBERISH_POINTS));
@@ -85,32 +164,27 @@ pub(super) fn weigh(finder: &Finder<(JunkKind, i32)>, suspect: &CheckedMessage<'
 
     let mut total: i32 = points.iter().map(|(_, points)| points).sum();
     let real = REAL.iter().filter(|signal| suspect.signals.contains(signal)).count();
-    let real = real.min(REAL_POINTS.1) + usize::from(suspect.has_vehicle && said < JUNK_HIGH);
-    total -= REAL_POINTS.0 * i32::try_from(real).unwrap_or(0);
-    if suspect.is_reply {
-        total -= REPLY_POINTS;
-    }
+    total -= REAL_POINTS.0 * i32::try_from(real.min(REAL_POINTS.1)).unwrap_or(0);
     // Points and model see different things: to be sure takes both.
-    let confidence = match (suspect.prediction, total) {
-        (LIKELY.., JUNK_MEDIUM..) | (0.., JUNK_HIGH..) => JunkConfidence::High,
-        (LIKELY.., _) | (0.., 1..) | (UNLIKELY.., JUNK_MEDIUM..) => JunkConfidence::Medium,
-        (VERY_UNLIKELY.., JUNK_LOW..) => JunkConfidence::Low,
-        _ => return None,
+    let confidence = if log_odds >= LIKELY && total >= MEDIUM || log_odds >= 0.0 && total >= HIGH {
+        JunkConfidence::High
+    } else if log_odds >= VERY_LIKELY || log_odds >= 0.0 && total > 0 || log_odds >= UNLIKELY && total >= MEDIUM {
+        JunkConfidence::Medium
+    } else if log_odds >= VERY_UNLIKELY && total >= LOW {
+        JunkConfidence::Low
+    } else {
+        return None;
     };
+    let mut kinds: BTreeMap<JunkKind, i32> = BTreeMap::new();
+    for (kind, points) in points {
+        *kinds.entry(kind).or_default() += points;
+    }
     // The kind for which most speaks; of several the first.
-    let kinds: HashSet<JunkKind> = points.iter().map(|(kind, _)| *kind).collect();
-    let sum = |kind: JunkKind| -> i32 {
-        points
-            .iter()
-            .filter(|(of, _)| *of == kind)
-            .map(|(_, points)| points)
-            .sum()
-    };
     let kind = kinds
         .into_iter()
-        .max_by_key(|kind| (sum(*kind), std::cmp::Reverse(*kind)));
+        .max_by_key(|(kind, points)| (*points, std::cmp::Reverse(*kind)));
     Some(Verdict {
-        kind: kind.unwrap_or(JunkKind::Bulk),
+        kind: kind.map_or(JunkKind::Bulk, |(kind, _)| kind),
         confidence,
     })
 }
@@ -121,20 +195,19 @@ fn is_test(words: &Words) -> bool {
     let mut tests = false;
     let known = all.all(|word| {
         tests |= word.text.starts_with("test");
-        TEST_WORDS.contains(&word.text.as_str())
+        TEST_WORDS.contains(word.text.as_str())
     });
     is_some && known && tests
 }
 
 /// Whether a text is letters without meaning: no everyday word, and hardly a word that can be spoken.
 pub(super) fn is_gibberish(words: &Words) -> bool {
-    let everyday: HashSet<&str> = EVERYDAY.split_whitespace().collect();
     let (mut odd, mut all) = (0, 0);
     for word in words.sentences.iter().flatten().take(60) {
-        if everyday.contains(word.text.as_str()) {
+        if EVERYDAY.contains(word.text.as_str()) {
             return false;
         }
-        if word.class.is_none() && word.text.len() >= 4 {
+        if word.groups.is_empty() && word.text.len() >= 4 {
             all += 1;
             odd += usize::from(is_unspeakable(&word.text));
         }
@@ -160,7 +233,7 @@ fn is_unspeakable(word: &str) -> bool {
     let keyboard = [
         "asdf", "qwer", "zxcv", "hjkl", "qwpo", "sdfg", "dfgh", "fghj", "ghjk", "rtyf",
     ];
-    let has_rare_pair = RARE_PAIRS.split(' ').any(|pair| word.contains(pair));
+    let has_rare_pair = RARE_PAIRS.iter().any(|pair| word.contains(pair));
     longest >= 5
         || longest_same >= 4
         || vowels * 5 < word.len()

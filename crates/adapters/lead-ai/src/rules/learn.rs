@@ -1,122 +1,170 @@
-//! Learns the weights of the model from the corpus, by logistic regression: one for the rating, one for the intent and one for
-//! junk. Weights are kept small (L2), and what is rare counts more than its number (the square root of the classes' sizes).
+//! Trains the model from the corpus, by multinomial logistic regression with small weights (L2). What is rare counts more than
+//! its number: by the square root of the classes' sizes.
 //!
-//! `cargo test -p forecourt-lead-ai learn -- --ignored` writes `weights.txt` anew, always with the same result.
+//! The same corpus gives the same weights on every machine: arithmetic is plain and in a fixed order, and what is random has a
+//! fixed seed.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt::Write,
-};
+use std::{collections::BTreeMap, fmt::Write};
 
 use super::{
     Rules,
-    corpus::{LEARNT, load, text},
-    features::WHOLE,
-    model::Outcome,
+    corpus::{self, Example, to_f64},
+    data, evaluation,
+    features::{Features, WHOLE},
+    model::{Meaning, Model, NORM, UNIT, WEIGHTS, ZERO, exp},
 };
 
-/// How often the corpus is gone through.
-const ROUNDS: usize = 50;
-/// How far the first step goes.
+/// The number of times that the corpus is gone through.
+const ROUNDS: usize = 25;
+/// The same to find the features that matter.
+const ROUNDS_TO_SELECT: usize = 6;
+/// The length of the first step.
 const STEP: f64 = 0.5;
-/// How strongly weights are drawn to 0.
-const SHRINK: f64 = 2.0;
-/// In how many examples a feature has to be.
+/// The pull of weights towards 0.
+const SHRINK: f64 = 0.5;
+/// The least number of enquiries with a feature.
 const RAREST: usize = 2;
-/// Weights that are smaller are left out.
-const SMALLEST: f64 = 0.06;
+/// The number of features that the model has: those that matter most.
+const MAX_FEATURES: usize = 6_500;
+/// The largest weight, in units, that a letter can stand for.
+const MAX_WEIGHT: i32 = 46;
 
-/// An example: its features by their number, and how much each counts.
+/// An example: the numbers of its features with their values.
 type Row = Vec<(usize, f64)>;
 
-#[test]
-#[ignore = "writes weights.txt"]
-fn learn() {
-    let rules = Rules::new();
-    let texts: Vec<String> = LEARNT.iter().map(|name| text(name)).collect();
-    let examples: Vec<_> = texts.iter().flat_map(|text| load(text)).collect();
-    let features: Vec<_> = examples
-        .iter()
-        .map(|example| rules.features(&example.conversation, &rules.read_thread(&example.conversation)))
-        .collect();
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for name in features.iter().flat_map(|features| features.keys()) {
-        *counts.entry(name).or_default() += 1;
-    }
-    let names: Vec<&str> = counts
-        .iter()
-        .filter(|(_, count)| **count >= RAREST)
-        .map(|(name, _)| *name)
-        .collect();
-    let numbers: BTreeMap<&str, usize> = names.iter().enumerate().map(|(number, name)| (*name, number)).collect();
-    let rows: Vec<Row> = features
-        .iter()
-        .map(|features| {
-            let known = features
-                .iter()
-                .filter_map(|(name, value)| Some((*numbers.get(name.as_str())?, f64::from(*value) / f64::from(WHOLE))));
-            // The last one is in every example.
-            known.chain([(names.len(), 1.0)]).collect()
-        })
-        .collect();
-    let mut lines: BTreeMap<&str, String> = BTreeMap::new();
-    let ratings: Vec<_> = examples
-        .iter()
-        .map(|example| Some(Outcome::Rating(example.rating)))
-        .collect();
-    let intents: Vec<_> = examples
-        .iter()
-        .map(|example| Some(Outcome::Intent(example.intent)))
-        .collect();
-    let junk: Vec<_> = examples
-        .iter()
-        .map(|example| (!example.junk.is_empty()).then_some(Outcome::Junk))
-        .collect();
-    for labels in [ratings, intents, junk] {
-        for (outcome, weights) in fit(&rows, names.len() + 1, &labels) {
-            for (number, weight) in weights
-                .into_iter()
-                .enumerate()
-                .filter(|(_, weight)| weight.abs() >= SMALLEST)
-            {
-                let line = lines.entry(names.get(number).copied().unwrap_or("always")).or_default();
-                write!(line, " {}{:+.0}", outcome.name(), weight * 100.0).unwrap();
-            }
-        }
-    }
-    let mut file = format!(
-        "# Written by `learn`; do not edit. Learnt from {} enquiries with the fingerprint {:016x}.\n",
-        examples.len(),
-        fingerprint(&texts)
-    );
-    for (name, weights) in lines {
-        writeln!(file, "{name}\t{}", weights.trim_start()).unwrap();
-    }
-    std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/src/rules/weights.txt"), file).unwrap();
+/// The features of an example: of its conversation, and of its latest message alone.
+pub(super) struct Sample {
+    conversation: Features,
+    message: Features,
+    meaning: Meaning,
 }
 
-/// The weights for each label. `None` is the label that none of the others is, and has no weights.
-fn fit(rows: &[Row], features: usize, labels: &[Option<Outcome>]) -> Vec<(Outcome, Vec<f64>)> {
-    let kinds: BTreeSet<Option<String>> = labels.iter().map(|label| label.map(Outcome::name)).collect();
-    let kinds: Vec<Option<String>> = kinds.into_iter().collect();
-    let labels: Vec<usize> = labels
+impl Sample {
+    pub(super) fn new(rules: &Rules, example: &Example) -> Self {
+        let mut conversation = rules.features_of(&example.conversation(false));
+        // Both with a vehicle and without one: between the two.
+        let car = example.car.map_or(WHOLE / 2, |car| if car { WHOLE } else { 0 });
+        let car = car.max(conversation.get("=car").copied().unwrap_or_default());
+        if car > 0 {
+            conversation.insert("=car".to_owned(), car);
+        }
+        Self {
+            conversation,
+            message: rules.features_of_last_message(&example.conversation(false)),
+            meaning: if example.junk.is_empty() {
+                Meaning::Enquiry(example.rating, example.intent)
+            } else {
+                Meaning::Junk
+            },
+        }
+    }
+}
+
+/// The file of weights that these samples train.
+pub(super) fn train(samples: &[&Sample], fingerprint: &str) -> String {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for name in samples.iter().flat_map(|sample| sample.conversation.keys()) {
+        *counts.entry(name).or_default() += 1;
+    }
+    let frequent = counts.iter().filter(|(_, count)| **count >= RAREST);
+    let mut names: Vec<&str> = frequent.map(|(name, _)| *name).collect();
+    let first = fit(samples, &names, ROUNDS_TO_SELECT);
+    // Those with the largest weights, and of these those that are seen more often.
+    let mut importance: Vec<(f64, &str)> = names
         .iter()
-        .map(|label| kinds.iter().position(|kind| *kind == label.map(Outcome::name)).unwrap())
+        .enumerate()
+        .map(|(number, name)| {
+            let squares: f64 = first.iter().map(|(_, weights)| weights[number] * weights[number]).sum();
+            (squares * to_f64(counts[name]).sqrt(), *name)
+        })
         .collect();
-    let sizes: Vec<f64> = (0..kinds.len())
+    importance.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+    names = importance.iter().take(MAX_FEATURES).map(|(_, name)| *name).collect();
+    names.sort_unstable();
+    let fitted = fit(samples, &names, ROUNDS);
+    let mut file = format!(
+        "# Written by `cargo xtask lead-model`; do not edit. Trained with {} enquiries; fingerprint {fingerprint}.\n",
+        samples.len()
+    );
+    let always = fitted.iter().map(|(meaning, weights)| {
+        let always = weights.last().unwrap() / UNIT;
+        format!("{}={always:.0}", meaning.name())
+    });
+    writeln!(file, "{}", always.collect::<Vec<_>>().join(" ")).unwrap();
+    for (number, name) in names.iter().enumerate() {
+        let letters: String = fitted.iter().map(|(_, weights)| letter(weights[number])).collect();
+        writeln!(file, "{name}\t{letters}").unwrap();
+    }
+    file
+}
+
+fn letter(weight: f64) -> char {
+    let units: i32 = format!("{:.0}", weight / UNIT).parse().unwrap();
+    let units = units.clamp(-MAX_WEIGHT, MAX_WEIGHT);
+    char::from(u8::try_from(i32::from(ZERO) + units).unwrap())
+}
+
+/// The weights of each meaning for these features, and last the weight that always counts.
+fn fit(samples: &[&Sample], names: &[&str], rounds: usize) -> Vec<(Meaning, Vec<f64>)> {
+    let numbers: BTreeMap<&str, usize> = names.iter().enumerate().map(|(number, name)| (*name, number)).collect();
+    let row = |features: &Features| -> Row {
+        let mut row: Row = features
+            .iter()
+            .filter_map(|(name, value)| Some((*numbers.get(name.as_str())?, f64::from(*value) / f64::from(WHOLE))))
+            .collect();
+        let length = row.iter().map(|(_, value)| value * value).sum::<f64>().sqrt();
+        row.iter_mut().for_each(|(_, value)| *value *= NORM / length);
+        row.push((names.len(), 1.0));
+        row
+    };
+    let meanings: BTreeMap<String, Meaning> = samples
+        .iter()
+        .map(|sample| (sample.meaning.name(), sample.meaning))
+        .collect();
+    let meanings: Vec<Meaning> = meanings.into_values().collect();
+    let rows: Vec<Row> = samples.iter().map(|sample| row(&sample.conversation)).collect();
+    let labels = samples
+        .iter()
+        .map(|sample| meanings.iter().position(|meaning| *meaning == sample.meaning).unwrap());
+    let of_conversations = descend(
+        &rows,
+        &labels.collect::<Vec<_>>(),
+        meanings.len(),
+        names.len() + 1,
+        rounds,
+    );
+    let rows: Vec<Row> = samples.iter().map(|sample| row(&sample.message)).collect();
+    let labels = samples
+        .iter()
+        .map(|sample| usize::from(sample.meaning == Meaning::Junk));
+    let of_messages = descend(&rows, &labels.collect::<Vec<_>>(), 2, names.len() + 1, rounds);
+    let mut weights: Vec<(Meaning, Vec<f64>)> = meanings
+        .iter()
+        .enumerate()
+        .map(|(kind, meaning)| (*meaning, of_conversations.iter().map(|of| of[kind]).collect()))
+        .collect();
+    let junk = of_messages.iter().map(|of| of[1] - of[0]).collect();
+    weights.push((Meaning::JunkMessage, junk));
+    weights
+}
+
+/// The weights of each feature for each kind, by stochastic gradient descent (`AdaGrad`).
+fn descend(rows: &[Row], labels: &[usize], kinds: usize, features: usize, rounds: usize) -> Vec<Vec<f64>> {
+    let sizes: Vec<f64> = (0..kinds)
         .map(|kind| to_f64(labels.iter().filter(|label| **label == kind).count()))
         .collect();
-    let mean = to_f64(labels.len()) / to_f64(kinds.len());
+    let mean = to_f64(labels.len()) / to_f64(kinds);
     let mut in_rows = vec![0.0; features];
     for (feature, _) in rows.iter().flatten() {
         in_rows[*feature] += 1.0;
     }
     let always = features - 1;
-    let mut weights = vec![vec![0.0; kinds.len()]; features];
-    let mut squares = vec![vec![1e-8; kinds.len()]; features];
+    let mut weights = vec![vec![0.0; kinds]; features];
+    let mut squares = vec![vec![1e-8; kinds]; features];
     let mut order: Vec<usize> = (0..rows.len()).collect();
     let mut random = 1_u64;
-    for _ in 0..ROUNDS {
+    let mut errors = vec![0.0; kinds];
+    for _ in 0..rounds {
         for at in (1..order.len()).rev() {
             random = random
                 .wrapping_mul(6_364_136_223_846_793_005)
@@ -125,65 +173,117 @@ fn fit(rows: &[Row], features: usize, labels: &[Option<Outcome>]) -> Vec<(Outcom
         }
         for row in &order {
             let (row, label) = (&rows[*row], labels[*row]);
+            errors.iter_mut().for_each(|error| *error = 0.0);
+            for (feature, value) in row {
+                for (error, weight) in errors.iter_mut().zip(&weights[*feature]) {
+                    *error += weight * value;
+                }
+            }
+            let highest = errors.iter().copied().fold(f64::MIN, f64::max);
+            errors.iter_mut().for_each(|error| *error = exp(*error - highest));
+            let all: f64 = errors.iter().sum();
             let importance = (mean / sizes[label]).sqrt();
-            let mut chances: Vec<f64> = (0..kinds.len())
-                .map(|kind| row.iter().map(|(feature, value)| weights[*feature][kind] * value).sum())
-                .collect();
-            let highest = chances.iter().copied().fold(f64::MIN, f64::max);
-            chances.iter_mut().for_each(|sum| *sum = (*sum - highest).exp());
-            let all: f64 = chances.iter().sum();
-            for (kind, chance) in chances.iter().enumerate() {
-                let error = (chance / all - if kind == label { 1.0 } else { 0.0 }) * importance;
-                for (feature, value) in row {
-                    let weight = &mut weights[*feature][kind];
-                    let shrink = if *feature == always {
-                        0.0
-                    } else {
-                        SHRINK * *weight / in_rows[*feature]
-                    };
-                    let slope = error * value + shrink;
-                    let square = &mut squares[*feature][kind];
+            for (kind, error) in errors.iter_mut().enumerate() {
+                let right = if kind == label { 1.0 } else { 0.0 };
+                *error = (*error / all - right) * importance;
+            }
+            for (feature, value) in row {
+                let shrink = if *feature == always {
+                    0.0
+                } else {
+                    SHRINK / in_rows[*feature]
+                };
+                let of_feature = weights[*feature].iter_mut().zip(&mut squares[*feature]);
+                for ((weight, square), error) in of_feature.zip(&errors) {
+                    let slope = error * value + shrink * *weight;
                     *square += slope * slope;
                     *weight -= STEP * slope / square.sqrt();
                 }
             }
         }
     }
-    let of = |kind: usize| weights.iter().map(|weights| weights[kind]).collect::<Vec<_>>();
-    let named = kinds
-        .iter()
-        .enumerate()
-        .filter_map(|(kind, name)| Some((Outcome::named(name.as_ref()?)?, kind)));
-    let none = kinds.iter().position(Option::is_none);
-    named
-        .map(|(outcome, kind)| {
-            let mut own = of(kind);
-            if let Some(none) = none {
-                own.iter_mut().zip(of(none)).for_each(|(own, none)| *own -= none);
-            }
-            (outcome, own)
-        })
-        .collect()
+    weights
 }
 
-fn to_f64(count: usize) -> f64 {
-    f64::from(u32::try_from(count).unwrap())
-}
-
-/// FNV-1a, by which a corpus is recognised.
-fn fingerprint(texts: &[String]) -> u64 {
-    let bytes = texts.iter().flat_map(|text| text.bytes());
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+/// FNV-1a of everything that the weights depend on: the corpus, the words and phrases, and the code that makes features.
+fn fingerprint() -> String {
+    let code = [
+        include_str!("clean.rs"),
+        include_str!("corpus.rs"),
+        include_str!("data.rs"),
+        include_str!("features.rs"),
+        include_str!("junk.rs"),
+        include_str!("learn.rs"),
+        include_str!("mod.rs"),
+        include_str!("pattern.rs"),
+        include_str!("signal.rs"),
+        include_str!("words.rs"),
+        data::SIGNALS,
+        data::JUNK,
+        data::WORDS,
+        data::SPELLING,
+        data::MAIL,
+    ];
+    let corpus = corpus::texts();
+    let bytes = corpus.iter().map(String::as_str).chain(code).flat_map(str::bytes);
+    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
+    });
+    format!("{hash:016x}")
+}
+
+/// The samples of the whole corpus.
+pub(super) fn samples(rules: &Rules, examples: &[Example]) -> Vec<Sample> {
+    examples.iter().map(|example| Sample::new(rules, example)).collect()
+}
+
+/// Writes `weights.txt`; `cargo xtask lead-model` runs it.
+#[test]
+#[ignore = "writes weights.txt"]
+fn writes_the_weights() {
+    let rules = Rules::new();
+    let samples = samples(&rules, &corpus::trained());
+    let file = train(&samples.iter().collect::<Vec<_>>(), &fingerprint());
+    std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/src/rules/weights.txt"), &file).unwrap();
+    evaluation::report(&Rules::with(Model::parse(file.leak())));
+}
+
+/// Trains again and compares; `cargo xtask lead-model --check` runs it.
+#[test]
+#[ignore = "takes half a minute"]
+fn the_weights_are_those_that_training_gives() {
+    let rules = Rules::new();
+    let samples = samples(&rules, &corpus::trained());
+    let file = train(&samples.iter().collect::<Vec<_>>(), &fingerprint());
+    assert!(file == WEIGHTS, "run `cargo xtask lead-model` and commit the result");
 }
 
 #[test]
 fn the_weights_are_those_of_the_corpus() {
-    let texts: Vec<String> = LEARNT.iter().map(|name| text(name)).collect();
-    let head = include_str!("weights.txt").lines().next().unwrap_or_default();
+    let head = WEIGHTS.lines().next().unwrap_or_default();
+    let fingerprint = fingerprint();
     assert!(
-        head.contains(&format!("{:016x}", fingerprint(&texts))),
-        "the corpus changed; run `cargo test -p forecourt-lead-ai learn -- --ignored`"
+        head.contains(&fingerprint),
+        "the corpus or the rules changed ({fingerprint}): run `cargo xtask lead-model` and commit the result"
     );
+}
+
+#[test]
+fn a_trained_model_tells_its_samples_apart() {
+    let rules = Rules::new();
+    let examples = corpus::trained();
+    let few: Vec<Example> = examples.into_iter().step_by(12).collect();
+    let samples = samples(&rules, &few);
+    let file = train(&samples.iter().collect::<Vec<_>>(), "");
+    assert_eq!(
+        file,
+        train(&samples.iter().collect::<Vec<_>>(), ""),
+        "training gives the same weights again"
+    );
+    let rules = Rules::with(Model::parse(file.leak()));
+    let right = few.iter().filter(|example| {
+        let read = rules.read(&example.conversation(example.car.unwrap_or_default()));
+        read.rating.map(u8::from) == Some(example.rating)
+    });
+    assert!(right.count() * 10 >= few.len() * 9);
 }

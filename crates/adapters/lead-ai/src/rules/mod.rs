@@ -2,22 +2,25 @@
 //!
 //! A conversation goes through these steps. `clean` keeps what the sender wrote and drops quotes, signatures and the lines
 //! of portals. `words` splits it into words, spells out text-speak and mends spelling mistakes. `pattern` finds the phrases
-//! of `lists`, each of which is a [`Signal`]. `features` names what the conversation has, words and signals alike, and `model`
-//! adds up what each of these speaks for. `junk` adds up points, `decide` says where the sale stands, and `wording` writes the
-//! answer from fixed phrases.
+//! of `data/signals.txt`, each of which is a [`Signal`]. `junk` says of each message by itself whether it is junk, and such messages
+//! count for nothing if there are others. `features` names what the conversation has, words and signals alike, and `model` weighs
+//! them. `decide` says where the sale stands, and `wording` writes the answer from fixed phrases.
 
 mod clean;
 #[cfg(test)]
 mod corpus;
+mod data;
 mod decide;
+#[cfg(test)]
+mod evaluation;
 mod facts;
 mod features;
 mod junk;
 #[cfg(test)]
 mod learn;
-mod lists;
 mod model;
 mod pattern;
+mod signal;
 mod wording;
 mod words;
 
@@ -25,16 +28,16 @@ use std::{collections::HashSet, fmt, time::Duration};
 
 use async_trait::async_trait;
 use forecourt_kernel::BusinessId;
-use forecourt_leads::{Analyst, AnalystError, Assessment, Conversation, Utterance};
+use forecourt_leads::{Analyst, AnalystError, Assessment, Conversation, JunkConfidence, Utterance};
 
 use self::{
     clean::{Cleaned, clean},
     decide::{Evidence, decide},
     features::{Features, Parts, features},
-    junk::CheckedMessage,
-    lists::{JUNK, JunkKind, SIGNALS, Signal},
-    model::Model,
+    junk::{JunkKind, Verdict},
+    model::{Hints, Model, WEIGHTS},
     pattern::Finder,
+    signal::Signal,
     words::{Reader, Words},
 };
 
@@ -48,6 +51,40 @@ const NEGATABLE: [Signal; 8] = [
     Signal::Interest,
     Signal::LooksFor,
     Signal::AppliesForFinance,
+];
+/// Signals of senders who are no buyers…
+const NOT_BUYING: [Signal; 11] = [
+    Signal::BoughtElsewhere,
+    Signal::Lost,
+    Signal::StopContact,
+    Signal::Service,
+    Signal::Parts,
+    Signal::WarrantyClaim,
+    Signal::Complaint,
+    Signal::Praise,
+    Signal::Job,
+    Signal::Supplier,
+    Signal::Admin,
+];
+/// …and those who may be.
+const BUYING: [Signal; 17] = [
+    Signal::Commits,
+    Signal::Offers,
+    Signal::HasCash,
+    Signal::AppliesForFinance,
+    Signal::AsksReservation,
+    Signal::TestDrive,
+    Signal::Viewing,
+    Signal::Availability,
+    Signal::Stock,
+    Signal::Finance,
+    Signal::PartExchange,
+    Signal::Valuation,
+    Signal::Interest,
+    Signal::LooksFor,
+    Signal::WantsKind,
+    Signal::NamesCar,
+    Signal::Callback,
 ];
 /// What somebody says who wanted a car and wants none any more.
 const GIVES_UP: [Signal; 3] = [Signal::BoughtElsewhere, Signal::Lost, Signal::StopContact];
@@ -87,7 +124,7 @@ pub struct Rules {
     reader: Reader,
     signals: Finder<Signal>,
     junk: Finder<(JunkKind, i32)>,
-    model: Model,
+    model: Model<'static>,
 }
 
 /// A message, read.
@@ -102,6 +139,16 @@ struct Read {
     order: Vec<Signal>,
     /// Whether the business wrote it.
     ours: bool,
+    /// The verdict on it by itself, if it is junk.
+    junk: Option<Verdict>,
+}
+
+impl Read {
+    /// Returns true for junk that counts for nothing. A guess does not decide, but a test of the form is one whatever its confidence.
+    fn is_junk(&self) -> bool {
+        self.junk
+            .is_some_and(|verdict| verdict.confidence > JunkConfidence::Low || verdict.kind == JunkKind::Test)
+    }
 }
 
 /// A conversation, read, up to the sender's last message.
@@ -109,6 +156,10 @@ struct Thread {
     messages: Vec<Read>,
     /// Where the latest messages begin: those of the sender since the business wrote, or the last one alone if it gives up.
     latest: usize,
+    /// The verdict on the sender's last message.
+    junk: Option<Verdict>,
+    /// True if the sender wrote nothing but junk.
+    only_junk: bool,
 }
 
 impl Thread {
@@ -136,31 +187,31 @@ impl Thread {
 impl Rules {
     /// The rules.
     pub fn new() -> Self {
-        let signals = Finder::new(
-            SIGNALS
-                .iter()
-                .flat_map(|(signal, phrases)| phrases.iter().map(|phrase| (*phrase, *signal))),
-        );
-        let junk = Finder::new(
-            JUNK.iter()
-                .flat_map(|(kind, points, phrases)| phrases.iter().map(|phrase| (*phrase, (*kind, *points)))),
-        );
-        let everyday = lists::EVERYDAY
-            .split_whitespace()
-            .chain(lists::TEST_WORDS.iter().copied());
+        Self::with(Model::parse(WEIGHTS))
+    }
+
+    fn with(model: Model<'static>) -> Self {
+        let signals = Finder::new(signal::phrases());
+        let junk = Finder::new(junk::phrases());
+        let mut spelt: Vec<&str> = data::words(data::MAIL, "everyday").collect();
+        spelt.extend(data::words(data::MAIL, "test words"));
         Self {
-            reader: Reader::new(signals.vocabulary().chain(junk.vocabulary()).chain(everyday)),
+            reader: Reader::new(
+                signals
+                    .vocabulary()
+                    .chain(junk.vocabulary())
+                    .chain(spelt.iter().copied()),
+            ),
             signals,
             junk,
-            model: Model::new(),
+            model,
         }
     }
 
     /// What a conversation says of its sender. It needs no waiting, and there is always an answer.
     pub fn read(&self, conversation: &Conversation) -> Assessment {
         let thread = self.read_thread(conversation);
-        let features = self.features(conversation, &thread);
-        let mut evidence = Evidence {
+        let evidence = Evidence {
             types: &conversation.types,
             has_vehicle: !conversation.vehicles.is_empty(),
             form_names_car: thread.form_names_car(),
@@ -170,26 +221,20 @@ impl Rules {
                 .latest()
                 .iter()
                 .any(|message| message.words.asks || message.signals.contains(&Signal::Asks)),
-            is_empty: thread.latest().iter().all(|message| message.words.count() == 0),
+            says_nothing: thread
+                .latest()
+                .iter()
+                .all(|message| message.words.count() == 0 || thread.offered().is_none() && is_courtesy(&message.words)),
             is_reply: thread.offered().is_some(),
-            junk: None,
+            junk: thread.junk,
+            only_junk: thread.only_junk,
         };
-        let prediction = self.model.read(&features, evidence.expected());
-        evidence.junk = thread.latest().last().and_then(|message| {
-            junk::weigh(
-                &self.junk,
-                &CheckedMessage {
-                    cleaned: &message.cleaned,
-                    words: &message.words,
-                    subject: &message.subject,
-                    signals: &message.signals,
-                    is_reply: evidence.is_reply,
-                    has_vehicle: evidence.has_vehicle,
-                    prediction: prediction.junk,
-                },
-            )
-        });
-        let outcome = decide(&evidence, &prediction);
+        let hints = Hints {
+            of_form: evidence.expected(),
+            not_buying: evidence.now(&NOT_BUYING) && !evidence.now(&BUYING),
+        };
+        let prediction = self.model.read(&self.features(conversation, &thread), hints);
+        let outcome = decide(&evidence, prediction);
         let words = thread.latest().iter().rev().map(|message| &message.words);
         wording::write(
             &evidence,
@@ -204,9 +249,21 @@ impl Rules {
         let parts = Parts {
             types: &conversation.types,
             has_car: !conversation.vehicles.is_empty() || thread.form_names_car(),
-            latest: thread.latest(),
+            latest: &thread.latest().iter().collect::<Vec<_>>(),
             earlier: &thread.earlier(),
             offered: thread.offered(),
+        };
+        features(&parts, &self.junk)
+    }
+
+    /// The features of a message by itself.
+    fn features_of_message(&self, message: &Read) -> Features {
+        let parts = Parts {
+            types: &[],
+            has_car: false,
+            latest: &[message],
+            earlier: &[],
+            offered: None,
         };
         features(&parts, &self.junk)
     }
@@ -214,21 +271,35 @@ impl Rules {
     fn read_thread(&self, conversation: &Conversation) -> Thread {
         let begin = conversation.messages.len().saturating_sub(MOST_MESSAGES);
         let messages = conversation.messages.get(begin..).unwrap_or_default();
+        let mut messages: Vec<Read> = messages.iter().map(|message| self.read_message(message)).collect();
+        let last = messages.iter().rfind(|message| !message.ours);
+        let junk = last.and_then(|last| last.junk);
+        let is_nothing = |message: &Read| message.ours || message.is_junk() || is_courtesy(&message.words);
+        let only_junk = last.is_some_and(Read::is_junk) && messages.iter().all(is_nothing);
+        if !only_junk {
+            messages.retain(|message| message.ours || !message.is_junk());
+        }
         // Their latest messages: those since the business wrote, or the last ones before, if it wrote last.
-        let last = messages.iter().rposition(|message| !message.ours);
-        let end = last.map_or(0, |last| last + 1);
-        let messages = messages.get(..end).unwrap_or_default();
+        let end = messages
+            .iter()
+            .rposition(|message| !message.ours)
+            .map_or(0, |last| last + 1);
+        messages.truncate(end);
         let latest = messages
             .iter()
             .rposition(|message| message.ours)
             .map_or(0, |ours| ours + 1);
-        let messages: Vec<Read> = messages.iter().map(|message| self.read_message(message)).collect();
         // What the sender wanted before they gave up no longer holds.
         let gives_up = messages
             .last()
             .is_some_and(|last| GIVES_UP.iter().any(|signal| last.signals.contains(signal)));
         let latest = if gives_up { messages.len() - 1 } else { latest };
-        Thread { messages, latest }
+        Thread {
+            messages,
+            latest,
+            junk,
+            only_junk,
+        }
     }
 
     fn read_message(&self, message: &Utterance) -> Read {
@@ -252,7 +323,7 @@ impl Rules {
         let mut said = Vec::new();
         self.find(&words, &mut said);
         said.append(&mut order);
-        Read {
+        let mut read = Read {
             signals: said.iter().copied().collect(),
             order: said,
             cleaned,
@@ -260,7 +331,24 @@ impl Rules {
             subject,
             own_subject,
             ours: message.ours,
+            junk: None,
+        };
+        if !message.ours {
+            let log_odds = self.model.junk(&self.features_of_message(&read));
+            read.junk = junk::weigh(&self.junk, &read, log_odds);
         }
+        read
+    }
+
+    #[cfg(test)]
+    fn features_of(&self, conversation: &Conversation) -> Features {
+        self.features(conversation, &self.read_thread(conversation))
+    }
+
+    #[cfg(test)]
+    fn features_of_last_message(&self, conversation: &Conversation) -> Features {
+        let last = conversation.messages.iter().rfind(|message| !message.ours);
+        last.map_or_else(Features::new, |last| self.features_of_message(&self.read_message(last)))
     }
 
     fn find(&self, words: &Words, order: &mut Vec<Signal>) {
@@ -271,6 +359,15 @@ impl Rules {
             }
         }
     }
+}
+
+/// Returns true for a text that only greets, thanks or agrees.
+fn is_courtesy(words: &Words) -> bool {
+    let mut all = words.sentences.iter().flatten();
+    all.all(|word| {
+        let is = |group: &&str| word.groups.contains(group);
+        ["greeting", "thanks", "agree"].iter().any(is) || ["you", "there", "all"].contains(&word.text.as_str())
+    })
 }
 
 impl Default for Rules {

@@ -1,8 +1,10 @@
-//! Adds up what each feature of a conversation speaks for: a linear model, learned from the corpus by logistic regression.
+//! A linear model of the meaning of a conversation, trained from the corpus by multinomial logistic regression.
 //!
-//! The file `weights.txt` has one line for each feature: its name, a tab, and for what it speaks how strongly, in hundredths;
-//! `word:mot 1+52 4-20 service+131` says that the word "mot" speaks for a rating of 1, against one of 4, and for the intent
-//! `service`. The rating and intent with the highest sums win. `learn` writes the file.
+//! It weighs the features of a conversation for every *meaning*: a rating and an intent that go together, or junk. The
+//! probability of a rating is the sum of the probabilities of its meanings.
+//!
+//! The file `weights.txt` names the meanings in its second line, with a weight that counts for every conversation. Each line
+//! after it is a feature, a tab and one letter for each meaning: the weight in [`UNIT`]s, of which the letter [`ZERO`] is none.
 
 use std::collections::HashMap;
 
@@ -10,131 +12,190 @@ use forecourt_reference::LeadType;
 
 use super::features::{Features, WHOLE};
 
-const WEIGHTS: &str = include_str!("weights.txt");
+/// The trained weights.
+pub(super) const WEIGHTS: &str = include_str!("weights.txt");
+/// The weight of one step between letters.
+pub(super) const UNIT: f64 = 0.04;
+/// The letter for a weight of zero, in the middle of the printable ones.
+pub(super) const ZERO: u8 = b'O';
+/// The length of a conversation's features, as a vector, to which all are scaled: long texts weigh as much as short ones.
+pub(super) const NORM: f64 = 6.0;
+/// The least probability of a rating of 1 that is taken for one: below it nobody is called no buyer.
+const SURE: f64 = 0.75;
+/// The same where a phrase says so too.
+const SURE_WITH_PHRASE: f64 = 0.5;
+/// The factor in favour of the intent of a form that has one.
+const OF_FORM: f64 = 3.0;
 
-/// What is picked among.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Outcome {
-    /// A rating, 1 to 5.
-    Rating(u8),
-    /// What the sender wants.
-    Intent(LeadType),
-    /// That the latest message is junk.
+/// A meaning of a conversation or a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Meaning {
+    /// A rating with an intent.
+    Enquiry(u8, LeadType),
+    /// Junk among conversations.
     Junk,
+    /// Junk, of a message by itself. Its weights are apart from the others'.
+    JunkMessage,
 }
 
-impl Outcome {
-    /// As the file writes it.
+impl Meaning {
     #[cfg(test)]
     pub(super) fn name(self) -> String {
         match self {
-            Self::Rating(rating) => rating.to_string(),
-            Self::Intent(intent) => intent.id().to_owned(),
+            Self::Enquiry(rating, intent) => format!("{rating}.{}", intent.id()),
             Self::Junk => "junk".to_owned(),
+            Self::JunkMessage => "junk-message".to_owned(),
         }
     }
 
-    pub(super) fn named(name: &str) -> Option<Self> {
+    fn named(name: &str) -> Option<Self> {
         match name {
             "junk" => Some(Self::Junk),
-            "1" | "2" | "3" | "4" | "5" => name.parse().ok().map(Self::Rating),
-            _ => name.parse().ok().map(Self::Intent),
+            "junk-message" => Some(Self::JunkMessage),
+            _ => {
+                let (rating, intent) = name.split_once('.')?;
+                Some(Self::Enquiry(rating.parse().ok()?, intent.parse().ok()?))
+            }
         }
     }
 }
 
-/// Ratings that an intent goes with. Other pairs contradict themselves.
-pub(super) const fn ratings(intent: LeadType) -> &'static [u8] {
-    match intent {
-        LeadType::Service | LeadType::Parts | LeadType::Feedback | LeadType::Other => &[1],
-        LeadType::Warranty => &[1, 4],
-        LeadType::Email => &[2, 3, 4, 5],
-        LeadType::Phone | LeadType::Callback => &[2, 3, 4],
-        LeadType::Availability | LeadType::TestDrive | LeadType::PartExchange | LeadType::Video => &[3, 4],
-        LeadType::Finance => &[3, 4, 5],
-        LeadType::Reservation => &[4, 5],
-        LeadType::Valuation => &[2],
-        LeadType::Brochure => &[2, 3],
-    }
-}
-
-/// What the model says of a conversation. Sums are in thousandths; the probability of junk is one half at 0.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// The reading of a conversation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Prediction {
     pub(super) rating: u8,
     pub(super) intent: LeadType,
-    pub(super) junk: i64,
+}
+
+/// Knowledge of a conversation besides its features.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Hints {
+    /// The intent of the form through which it came, if it has one.
+    pub(super) of_form: Option<LeadType>,
+    /// True if a phrase says that the sender is no buyer, and none that they are.
+    pub(super) not_buying: bool,
 }
 
 /// The weights.
-pub(super) struct Model {
-    weights: HashMap<&'static str, Vec<(Outcome, i32)>>,
+pub(super) struct Model<'a> {
+    meanings: Vec<(Meaning, i32)>,
+    weights: HashMap<&'a str, &'a [u8]>,
 }
 
-impl Model {
-    /// The model of the file.
-    pub(super) fn new() -> Self {
-        let lines = WEIGHTS.lines().filter(|line| !line.starts_with('#'));
+impl<'a> Model<'a> {
+    /// The model that a file describes.
+    pub(super) fn parse(file: &'a str) -> Self {
+        let mut lines = file.lines().skip(1);
+        let meanings = lines.next().unwrap_or_default().split(' ').filter_map(|text| {
+            let (name, weight) = text.split_once('=')?;
+            Some((Meaning::named(name)?, weight.parse().ok()?))
+        });
+        let meanings: Vec<_> = meanings.collect();
         let weights = lines.filter_map(|line| {
-            let (feature, weights) = line.split_once('\t')?;
-            Some((feature, weights.split(' ').filter_map(weight).collect()))
+            let (feature, letters) = line.split_once('\t')?;
+            (letters.len() == meanings.len()).then_some((feature, letters.as_bytes()))
         });
         Self {
             weights: weights.collect(),
+            meanings,
         }
     }
 
-    /// How much speaks for each outcome.
-    fn sums(&self, features: &Features) -> HashMap<Outcome, i64> {
-        let mut sums = HashMap::new();
-        let always = self.weights.get("always").map(|weights| (weights, WHOLE));
-        let found = features
-            .iter()
-            .filter_map(|(feature, value)| Some((self.weights.get(feature.as_str())?, *value)));
-        for (weights, value) in found.chain(always) {
-            for (outcome, weight) in weights {
-                *sums.entry(*outcome).or_default() += i64::from(*weight) * i64::from(value);
+    /// The log-odds of each meaning, without a common term.
+    fn sums(&self, features: &Features) -> Vec<(Meaning, f64)> {
+        let mut sums = vec![0; self.meanings.len()];
+        let mut square = 0;
+        for (feature, value) in features {
+            if let Some(letters) = self.weights.get(feature.as_str()) {
+                square += value * value;
+                for (sum, letter) in sums.iter_mut().zip(*letters) {
+                    *sum += (i32::from(*letter) - i32::from(ZERO)) * value;
+                }
             }
         }
-        sums
+        let scale = scale(square);
+        let sums = self.meanings.iter().zip(sums);
+        sums.map(|((meaning, always), sum)| {
+            let sum = f64::from(sum) / f64::from(WHOLE) * scale + f64::from(*always);
+            (*meaning, sum * UNIT)
+        })
+        .collect()
     }
 
-    /// What these features speak for. `expected` is what the form is for through which they came, if it says, and counts in
-    /// favour of that intent.
-    pub(super) fn read(&self, features: &Features, expected: Option<LeadType>) -> Prediction {
-        /// As much as a strong word.
-        const EXPECTED: i64 = 1_000;
+    /// The log-odds of a message being junk, from the features of that message alone.
+    pub(super) fn junk(&self, features: &Features) -> f64 {
         let sums = self.sums(features);
-        let sum = |outcome: Outcome| sums.get(&outcome).copied().unwrap_or(0);
-        let pairs = LeadType::ALL.iter().flat_map(|intent| {
-            let sum_of_intent = sum(Outcome::Intent(*intent)) + if expected == Some(*intent) { EXPECTED } else { 0 };
-            ratings(*intent)
-                .iter()
-                .map(move |rating| (*rating, *intent, sum_of_intent))
-        });
-        let pairs = pairs.filter(|(_, intent, _)| *intent != LeadType::Phone);
-        let best = pairs.max_by_key(|(rating, intent, of_intent)| {
-            // Of two that are equal the higher rating, and the first intent: always the same one.
-            (
-                *of_intent + sum(Outcome::Rating(*rating)),
-                *rating,
-                std::cmp::Reverse(*intent as u8),
-            )
-        });
-        let (rating, intent) = best.map_or((2, LeadType::Email), |(rating, intent, _)| (rating, intent));
+        sums.iter()
+            .find(|(meaning, _)| *meaning == Meaning::JunkMessage)
+            .map_or(0.0, |(_, sum)| *sum)
+    }
+
+    /// Reads a conversation that is no junk.
+    pub(super) fn read(&self, features: &Features, hints: Hints) -> Prediction {
+        let sums = self.sums(features);
+        let sums = sums.iter().filter(|(meaning, _)| *meaning != Meaning::JunkMessage);
+        let highest = sums.clone().map(|(_, sum)| *sum).fold(f64::MIN, f64::max);
+        let mut chances: Vec<(u8, Option<LeadType>, f64)> = Vec::new();
+        for (meaning, sum) in sums {
+            let chance = exp(*sum - highest);
+            match *meaning {
+                Meaning::Enquiry(rating, intent) => {
+                    let factor = if hints.of_form == Some(intent) { OF_FORM } else { 1.0 };
+                    chances.push((rating, Some(intent), chance * factor));
+                }
+                _ => chances.push((1, None, chance)),
+            }
+        }
+        let of = |rating: u8| -> f64 {
+            let own = chances.iter().filter(|(of, _, _)| *of == rating);
+            own.map(|(_, _, chance)| chance).sum()
+        };
+        let all: f64 = (1..=5).map(of).sum();
+        let sure = if hints.not_buying { SURE_WITH_PHRASE } else { SURE };
+        let likeliest = (2..=5)
+            .max_by(|one, other| of(*one).total_cmp(&of(*other)))
+            .unwrap_or(2);
+        let rating = if of(1) >= sure * all {
+            1
+        } else if of(1) > of(likeliest) {
+            2
+        } else {
+            likeliest
+        };
+        let intents = chances.iter().filter(|(of, _, _)| *of == rating);
+        let intent = intents
+            .filter_map(|(_, intent, chance)| Some(((*intent)?, *chance)))
+            .max_by(|(_, one), (_, other)| one.total_cmp(other));
         Prediction {
             rating,
-            intent,
-            junk: sum(Outcome::Junk),
+            intent: intent.map_or(LeadType::Other, |(intent, _)| intent),
         }
     }
 }
 
-/// `service+131`.
-fn weight(text: &str) -> Option<(Outcome, i32)> {
-    let sign = text.find(['+', '-'])?;
-    let (name, weight) = text.split_at(sign);
-    Some((Outcome::named(name)?, weight.parse().ok()?))
+/// The factor by which features of this square of a length are scaled.
+fn scale(square: i32) -> f64 {
+    let length = f64::from(square).sqrt() / f64::from(WHOLE);
+    if length > 0.0 { NORM / length } else { 0.0 }
+}
+
+/// The exponential of a number that is not positive, by the same operations on every machine.
+pub(super) fn exp(x: f64) -> f64 {
+    const TERMS: u32 = 14;
+    let x = x.max(-60.0);
+    let halvings = (-x / std::f64::consts::LN_2).floor();
+    let rest = x + halvings * std::f64::consts::LN_2;
+    let (mut term, mut sum) = (1.0, 1.0);
+    for number in 1..TERMS {
+        term *= rest / f64::from(number);
+        sum += term;
+    }
+    let mut left = halvings;
+    while left > 0.5 {
+        sum *= 0.5;
+        left -= 1.0;
+    }
+    sum
 }
 
 #[cfg(test)]
@@ -143,10 +204,17 @@ mod tests {
 
     #[test]
     fn every_line_is_read() {
-        for line in WEIGHTS.lines().filter(|line| !line.starts_with('#')) {
-            let (feature, weights) = line.split_once('\t').unwrap_or_default();
-            assert!(!feature.is_empty(), "{line}");
-            assert!(weights.split(' ').all(|text| weight(text).is_some()), "{line}");
+        let model = Model::parse(WEIGHTS);
+        assert_eq!(model.weights.len(), WEIGHTS.lines().count() - 2);
+        assert!(model.meanings.len() >= 20);
+        assert!(WEIGHTS.len() <= 300 * 1024, "{}", WEIGHTS.len());
+    }
+
+    #[test]
+    fn exponentials_are_those_of_the_library() {
+        for tenth in 0..400 {
+            let x = -f64::from(tenth) / 10.0;
+            assert!((exp(x) - x.exp()).abs() <= 1e-12 * x.exp(), "{x}");
         }
     }
 }

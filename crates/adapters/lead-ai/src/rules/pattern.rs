@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::words::{Class, Word, Words};
+use super::words::{Group, Word, Words};
 
 /// How many words the sign `~` stands for at most.
 const LONGEST_GAP: usize = 3;
@@ -20,7 +20,7 @@ const NEGATION_REACH: usize = 3;
 /// | `a*` | any word that begins so | `negotiat*` |
 /// | `~` | up to three words, or none | `pay ~ deposit` |
 /// | `_` | the same, but none that says whose or which | `need _ <body>` finds "need a small estate", not "need my estate" |
-/// | `<make>` | a word of that class; [`Class`] has them all | `the <make>` |
+/// | `<make>` | a word of that [`Group`] | `the <make>` |
 /// | `^` at the front | the start of a sentence | `^yes` |
 /// | `$` at the end | the end of a sentence | `interested$` |
 struct Pattern {
@@ -41,14 +41,14 @@ struct Part {
 enum Choice {
     Word(String),
     Beginning(String),
-    Kind(Class),
+    Kind(Group),
 }
 
 impl Choice {
-    fn read(text: &str) -> Self {
-        let class = text.strip_prefix('<').and_then(|text| text.strip_suffix('>'));
-        if let Some(class) = class.and_then(Class::named) {
-            Self::Kind(class)
+    fn read(text: &'static str) -> Self {
+        let group = text.strip_prefix('<').and_then(|text| text.strip_suffix('>'));
+        if let Some(group) = group {
+            Self::Kind(group)
         } else if let Some(beginning) = text.strip_suffix('*') {
             Self::Beginning(beginning.to_owned())
         } else {
@@ -60,13 +60,13 @@ impl Choice {
         match self {
             Self::Word(text) => *text == word.text,
             Self::Beginning(text) => word.text.starts_with(text.as_str()),
-            Self::Kind(class) => word.class == Some(*class),
+            Self::Kind(group) => word.groups.contains(group),
         }
     }
 }
 
 impl Pattern {
-    fn read(text: &str) -> Self {
+    fn read(text: &'static str) -> Self {
         let (text, at_start) = text.strip_prefix('^').map_or((text, false), |text| (text, true));
         let (text, at_end) = text.strip_suffix('$').map_or((text, false), |text| (text, true));
         let parts = text.split_whitespace().map(|part| {

@@ -7,7 +7,7 @@ use forecourt_reference::LeadType;
 use super::{
     decide::{Evidence, Matter, Outcome, Stage},
     facts::Budget,
-    lists::Signal,
+    signal::Signal,
 };
 
 /// Makes of two words.

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use unicode_normalization::UnicodeNormalization;
 
-use super::lists::{BODIES, COMPONENTS, FAULTS, JOINED, MAKES, SHORT_FORMS, TRADES, WITH_APOSTROPHE};
+use super::data;
 
 /// Words shorter than this are not mended: too many others are one letter away.
 const SHORTEST_MENDED: usize = 6;
@@ -18,49 +18,24 @@ const LONGEST_WORD: usize = 40;
 pub(super) struct Word {
     /// In lower case, without accents and apostrophes.
     pub(super) text: String,
-    /// What kind of word it is, besides the word itself.
-    pub(super) class: Option<Class>,
+    /// Its groups, the most telling one first.
+    pub(super) groups: Vec<Group>,
     /// The amount, if it is a number.
     pub(super) amount: Option<u32>,
 }
 
-/// Kinds of words that patterns name with `<…>`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Class {
-    /// `<make>`: a make or a model.
-    Make,
-    /// `<money>`: an amount with a sign of a currency, or in thousands.
-    Money,
-    /// `<number>`: any other number.
-    Number,
-    /// `<plate>`: a UK number plate.
-    Plate,
-    /// `<body>`: a kind of car.
-    Body,
-    /// `<component>`: a part of a car.
-    Component,
-    /// `<fault>`: what goes wrong with one.
-    Fault,
-    /// `<trade>`: businesses that others sell to.
-    Trade,
-}
-
-impl Class {
-    /// The class of that name.
-    pub(super) fn named(name: &str) -> Option<Self> {
-        Some(match name {
-            "make" => Self::Make,
-            "money" => Self::Money,
-            "number" => Self::Number,
-            "plate" => Self::Plate,
-            "body" => Self::Body,
-            "component" => Self::Component,
-            "fault" => Self::Fault,
-            "trade" => Self::Trade,
-            _ => return None,
-        })
-    }
-}
+/// A group of words that mean the same to the rules, of `data/words.txt` or one of these.
+pub(super) type Group = &'static str;
+/// A sum of money, with a sign of a currency or in thousands.
+pub(super) const MONEY: Group = "money";
+/// Any other number.
+pub(super) const NUMBER: Group = "number";
+/// A UK number plate.
+pub(super) const PLATE: Group = "plate";
+/// A make or a model.
+pub(super) const MAKE: Group = "make";
+/// Words that only hold others together.
+pub(super) const FUNCTION: Group = "function";
 
 /// A text as words, one list for each sentence.
 #[derive(Clone, Default, Debug)]
@@ -83,7 +58,8 @@ pub(super) struct Reader {
     /// The known words by what is left of each when it lacks one letter.
     slips: HashMap<String, Vec<String>>,
     short_forms: HashMap<&'static str, &'static str>,
-    classes: HashMap<&'static str, Class>,
+    groups: HashMap<&'static str, Vec<Group>>,
+    with_apostrophe: HashMap<&'static str, &'static str>,
     /// The phrases that become one word, by the first of their words; the longest first.
     joined: HashMap<&'static str, Vec<(Vec<&'static str>, &'static str)>>,
 }
@@ -92,20 +68,16 @@ impl Reader {
     /// One that knows these words.
     pub(super) fn new<'a>(patterns: impl Iterator<Item = &'a str>) -> Self {
         let mut known: HashSet<String> = patterns.map(str::to_owned).collect();
-        let short_forms: HashMap<_, _> = SHORT_FORMS.iter().copied().collect();
-        let classes = [
-            (TRADES, Class::Trade),
-            (FAULTS, Class::Fault),
-            (COMPONENTS, Class::Component),
-            (BODIES, Class::Body),
-            (MAKES, Class::Make),
-        ];
-        let classes = classes
-            .iter()
-            .flat_map(|(words, class)| words.split_whitespace().map(|word| (word, *class)));
-        let classes: HashMap<&'static str, Class> = classes.collect();
+        let short_forms: HashMap<_, _> = data::pairs(data::SPELLING, "short forms").collect();
+        let with_apostrophe = data::pairs(data::SPELLING, "with apostrophe").collect();
+        let mut groups: HashMap<&'static str, Vec<Group>> = HashMap::new();
+        for (group, words) in data::lines(data::WORDS) {
+            for word in words.split_whitespace() {
+                groups.entry(word).or_default().push(group);
+            }
+        }
         let mut joined: HashMap<&'static str, Vec<(Vec<&'static str>, &'static str)>> = HashMap::new();
-        for (phrase, word) in JOINED {
+        for (phrase, word) in data::pairs(data::SPELLING, "joined") {
             let words: Vec<&str> = phrase.split(' ').collect();
             known.extend(words.iter().map(|word| (*word).to_owned()));
             if let Some(first) = words.first() {
@@ -115,7 +87,7 @@ impl Reader {
         for phrases in joined.values_mut() {
             phrases.sort_by_key(|(words, _)| usize::MAX - words.len());
         }
-        known.extend(short_forms.keys().chain(classes.keys()).map(|word| (*word).to_owned()));
+        known.extend(short_forms.keys().chain(groups.keys()).map(|word| (*word).to_owned()));
         let mut mendable: Vec<&String> = known
             .iter()
             .filter(|word| word.len() >= SHORTEST_MENDED && word.bytes().all(|byte| byte.is_ascii_lowercase()))
@@ -132,7 +104,8 @@ impl Reader {
             known,
             slips,
             short_forms,
-            classes,
+            groups,
+            with_apostrophe,
             joined,
         }
     }
@@ -182,12 +155,8 @@ impl Reader {
             return;
         }
         let whole = std::mem::take(word);
-        let apart = WITH_APOSTROPHE
-            .iter()
-            .find(|(short, _)| had_apostrophe && *short == whole);
-        let long = apart
-            .map(|(_, long)| long)
-            .or_else(|| self.short_forms.get(whole.as_str()));
+        let apart = self.with_apostrophe.get(whole.as_str()).filter(|_| had_apostrophe);
+        let long = apart.or_else(|| self.short_forms.get(whole.as_str()));
         if let Some(long) = long {
             sentence.extend(long.split(' ').map(|word| self.word(word.to_owned())));
         } else {
@@ -197,17 +166,15 @@ impl Reader {
     }
 
     fn word(&self, text: String) -> Word {
-        let (class, amount) = match number(&text) {
-            Some((amount, true)) => (Some(Class::Money), Some(amount)),
+        let known = || self.groups.get(text.as_str()).cloned().unwrap_or_default();
+        let (groups, amount) = match number(&text) {
+            Some((amount, true)) => (vec![MONEY], Some(amount)),
             // Some models are numbers.
-            Some((amount, false)) => (
-                self.classes.get(text.as_str()).copied().or(Some(Class::Number)),
-                Some(amount),
-            ),
-            None if is_plate(&text) => (Some(Class::Plate), None),
-            None => (self.classes.get(text.as_str()).copied(), None),
+            Some((amount, false)) => (known().into_iter().chain([NUMBER]).collect(), Some(amount)),
+            None if is_plate(&text) => (vec![PLATE], None),
+            None => (known(), None),
         };
-        Word { text, class, amount }
+        Word { text, groups, amount }
     }
 
     /// The known word that this one was meant to be, or the word itself.

@@ -2,27 +2,32 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use diesel::QueryResult;
 use diesel::deserialize::FromSqlRow;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
+use diesel_async::SimpleAsyncConnection;
 use diesel_async::pooled_connection::deadpool::Object;
-use diesel_async::{AsyncConnectionCore, AsyncPgConnection, SimpleAsyncConnection};
-use futures_util::future::{BoxFuture, join_all};
-use futures_util::{FutureExt as _, TryFutureExt as _, TryStreamExt};
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use tokio::runtime::Handle;
+use tokio::time::timeout;
 
 use super::Db;
+use super::link::{Link, Request};
 use super::readiness::Faults;
 use crate::statement::{AnyStatement, Connection, read};
 
-type Row = <AsyncPgConnection as AsyncConnectionCore>::Row<'static, 'static>;
+/// How long the server may take to end what a caller has abandoned, before the connection is closed.
+const ABANDONED: Duration = Duration::from_secs(1);
 
 /// A connection to PostgreSQL.
 ///
 /// The driver reads the answer to a statement even if no caller waits for it, so a connection that was given up amid one looks
 /// as good as new, and its next user would wait for the answer to the abandoned statement.
 pub struct Conn {
-    inner: Object<AsyncPgConnection>,
+    link: Object<Link>,
     state: State,
 }
 
@@ -38,44 +43,70 @@ impl State {
         self.busy.store(true, Ordering::Relaxed);
     }
 
-    fn answered<T>(&self, result: QueryResult<T>) -> QueryResult<T> {
+    fn answered<T>(&self, link: &Link, result: QueryResult<T>) -> QueryResult<T> {
         self.busy.store(false, Ordering::Relaxed);
-        result.inspect_err(|error| self.faults.note(error))
+        if result.is_err() {
+            self.faults.note(link.take_refusal().as_ref());
+        }
+        result
     }
 }
 
 impl Conn {
-    pub(super) fn new(inner: Object<AsyncPgConnection>, faults: Arc<Faults>) -> Self {
+    pub(super) fn new(link: Object<Link>, faults: Arc<Faults>) -> Self {
         let state = State {
             busy: Arc::default(),
             faults,
         };
-        Self { inner, state }
+        Self { link, state }
     }
 
-    /// Whether the server may still be at work for it.
-    pub(super) fn is_busy(&self) -> bool {
-        self.state.busy.load(Ordering::Relaxed)
+    /// What begins a transaction on it.
+    pub(super) fn begin(&self) -> &'static str {
+        self.link.begin()
     }
 
-    /// Gives it back to its pool, or closes it if the server is still at work for it.
-    pub(super) fn give_back(self) {
-        if self.is_busy() {
-            self.close();
+    /// Gives it back to its pool, when the server is done with what was sent last. Until then it counts as lent, with what is
+    /// held beside it: callers who go away cost no connection more than those who stay. If the server is not done soon, the connection is
+    /// closed.
+    pub(super) fn give_back(self, held: impl Send + 'static) {
+        if !self.state.busy.load(Ordering::Relaxed) {
+            // In this order: the next one finds a connection.
+            drop(self);
+            drop(held);
+            return;
+        }
+        match Handle::try_current() {
+            Ok(runtime) => drop(runtime.spawn(async move {
+                // The server takes statements in order, so nothing is at work once it has answered.
+                if !matches!(timeout(ABANDONED, self.link.batch("")).await, Ok(Ok(()))) {
+                    self.close();
+                }
+                drop(held);
+            })),
+            Err(_) => self.close(),
         }
     }
 
+    /// Rolls its transaction back, and gives it back.
+    pub(super) fn abandon(self, held: impl Send + 'static) {
+        self.state.sent();
+        // It is sent when it is first polled, and nobody else sends anything before it is answered.
+        drop(self.link.batch("ROLLBACK").now_or_never());
+        self.give_back(held);
+    }
+
     /// Closes it, which ends its transaction.
-    pub(super) fn close(self) {
-        drop(Object::take(self.inner));
+    fn close(self) {
+        drop(Object::take(self.link));
     }
 }
 
 impl SimpleAsyncConnection for Conn {
     async fn batch_execute(&mut self, query: &str) -> QueryResult<()> {
         self.state.sent();
-        let done = self.inner.batch_execute(query).await;
-        self.state.answered(done)
+        let done = self.link.batch(query).await;
+        self.state.answered(&self.link, done)
     }
 }
 
@@ -83,12 +114,12 @@ impl Connection for Conn {
     type Backend = Db;
 
     fn execute_any<'a>(&'a mut self, statement: AnyStatement<'a, Db>) -> BoxFuture<'a, QueryResult<usize>> {
-        let Self { inner, state } = self;
-        let executing = inner.execute_returning_count(statement);
+        let Self { link, state } = self;
+        let request = Request::new(&statement);
         async move {
             state.sent();
-            let done = executing.await;
-            state.answered(done)
+            let done = link.execute(request).await;
+            state.answered(link, done)
         }
         .boxed()
     }
@@ -98,12 +129,12 @@ impl Connection for Conn {
         U: FromSqlRow<ST, Db> + Send + 'static,
         ST: 'static,
     {
-        let Self { inner, state } = self;
-        let loading = AsyncConnectionCore::load(&mut **inner, statement);
+        let Self { link, state } = self;
+        let request = Request::new(&statement);
         async move {
             state.sent();
-            let rows: QueryResult<Vec<Row>> = loading.and_then(TryStreamExt::try_collect).await;
-            state.answered(rows)?.iter().map(read).collect()
+            let rows = link.load(request).await;
+            state.answered(link, rows)?.iter().map(read).collect()
         }
         .boxed()
     }
@@ -112,17 +143,17 @@ impl Connection for Conn {
 /// Statements that are sent one behind the other, none of which waits for the answer to the one before. The server takes them
 /// in order.
 pub struct Flight<'a> {
-    conn: &'a AsyncPgConnection,
+    link: &'a Link,
     state: State,
-    sent: Vec<BoxFuture<'a, QueryResult<usize>>>,
+    requests: Vec<QueryResult<Request>>,
 }
 
 impl<'a> Flight<'a> {
     pub(super) fn new(conn: &'a mut Conn) -> Self {
         Self {
-            conn: &conn.inner,
+            link: &conn.link,
             state: conn.state.clone(),
-            sent: Vec::new(),
+            requests: Vec::new(),
         }
     }
 
@@ -131,9 +162,7 @@ impl<'a> Flight<'a> {
     where
         T: QueryFragment<Db> + QueryId,
     {
-        let mut conn = self.conn;
-        self.sent
-            .push((&mut conn).execute_returning_count(AnyStatement::new(query)));
+        self.requests.push(Request::new(&AnyStatement::new(query)));
     }
 
     /// Sends all with the end of the transaction behind it, as [`Flight::land`] does. `true`, since the transaction is over.
@@ -141,8 +170,6 @@ impl<'a> Flight<'a> {
     /// # Errors
     /// As for [`Flight::land`]: then the end was a rollback.
     pub(super) async fn land_with_commit(mut self) -> QueryResult<bool> {
-        // Every statement takes the way through the driver's cache of statements, where each waits for those before it; so
-        // the commit cannot get ahead of one that has yet to be prepared.
         for command in END {
             self.send(Command(command)).await;
         }
@@ -154,13 +181,12 @@ impl<'a> Flight<'a> {
     /// # Errors
     /// The first failure; what was sent behind it has failed too.
     pub(super) async fn land(self) -> QueryResult<()> {
-        if self.sent.is_empty() {
+        if self.requests.is_empty() {
             return Ok(());
         }
         self.state.sent();
-        let answers = join_all(self.sent).await;
-        self.state
-            .answered(answers.into_iter().try_for_each(|answer| answer.map(drop)))
+        let done = self.link.pipeline(self.requests).await;
+        self.state.answered(self.link, done)
     }
 }
 

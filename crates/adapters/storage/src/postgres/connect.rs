@@ -1,17 +1,20 @@
 //! Making one connection.
 
 use std::error::Error as _;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use diesel::result::{DatabaseErrorKind, Error as QueryError};
 use diesel::{ConnectionError, ConnectionResult};
-use diesel_async::{AsyncPgConnection, SimpleAsyncConnection as _};
+use forecourt_kernel::{StoreError, StoreResult};
+use tokio_postgres::config::Host;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use super::link::Link;
 use super::tls;
 use crate::config::Config;
-use crate::error::OpenError;
+use crate::error::{OpenError, store_error};
 
 /// A server, and how each connection to it is made.
 pub(super) struct Endpoint {
@@ -42,6 +45,15 @@ impl Endpoint {
         settings.keepalives_idle(Duration::from_secs(15));
         settings.keepalives_interval(Duration::from_secs(5));
         settings.keepalives_retries(3);
+        if let Some(host) = settings.get_hosts().iter().find_map(remote)
+            && !security.verifies_host()
+        {
+            tracing::warn!(
+                host,
+                "PostgreSQL is reached over the network, and its certificate is not verified: another machine could stand in for it \
+                 and read all that is stored; DATABASE_URL should say sslmode=verify-full"
+            );
+        }
         Ok(Self {
             settings,
             tls: security.connector()?,
@@ -53,27 +65,48 @@ impl Endpoint {
     ///
     /// # Errors
     /// `BadConnection` if trying later may help, else (a wrong password, say) `CouldntSetupConfiguration`.
-    pub(super) async fn connect(self: Arc<Self>) -> ConnectionResult<AsyncPgConnection> {
+    pub(super) async fn connect(self: Arc<Self>) -> ConnectionResult<Link> {
         let (client, connection) = self
             .settings
             .connect(self.tls.clone())
             .await
             .map_err(|error| refused(&error))?;
-        let mut conn = AsyncPgConnection::try_from_client_and_connection(client, connection).await?;
-        conn.batch_execute(&self.greeting)
+        let mut link = Link::new(client, connection);
+        link.greet(&self.greeting)
             .await
             .map_err(ConnectionError::CouldntSetupConfiguration)?;
-        Ok(conn)
+        Ok(link)
     }
+}
+
+/// The name of a host that is another machine, as far as its name says.
+fn remote(host: &Host) -> Option<&str> {
+    let Host::Tcp(name) = host else { return None };
+    let is_local = name == "localhost" || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+    (!is_local).then_some(name)
+}
+
+/// Settings of a server that may lose what it has confirmed, or all of it, with the power.
+///
+/// # Errors
+/// `Unavailable` if it cannot be asked.
+pub(super) async fn unsafe_settings(endpoint: &Arc<Endpoint>) -> StoreResult<Vec<String>> {
+    const UNSAFE: &str =
+        "SELECT name FROM pg_settings WHERE name IN ('fsync', 'full_page_writes') AND setting = 'off' ORDER BY name";
+    let link = Arc::clone(endpoint).connect().await;
+    let link = link.map_err(|error| StoreError::Unavailable(error.into()))?;
+    link.texts(UNSAFE).await.map_err(store_error)
 }
 
 /// Each setting is tried only where it is known and allowed.
 ///
 /// They are commands and no options of the connection's start, which poolers such as PgBouncer refuse. Behind one that
-/// pools by transactions they would reach other connections than the one that they are meant for: pool by sessions.
+/// pools by transactions they would reach other connections than the one that they are meant for: pool by sessions. What a confirmed
+/// write rests on, each transaction says for itself.
 fn greeting(config: &Config) -> String {
     format!(
-        "SET idle_in_transaction_session_timeout = {};
+        "SET client_encoding = 'UTF8';
+         SET idle_in_transaction_session_timeout = {};
          SET statement_timeout = {};
          SET lock_timeout = {};
          -- The server ends a statement whose caller went away, and so gives its locks back. To compile a statement takes longer than
@@ -81,9 +114,7 @@ fn greeting(config: &Config) -> String {
          SELECT set_config(name, CASE name WHEN 'jit' THEN 'off' WHEN 'default_toast_compression' THEN 'lz4' ELSE '2s' END, false)
              FROM pg_settings WHERE name = 'jit'
                  OR name = 'default_toast_compression' AND 'lz4' = ANY (enumvals)
-                 OR name = 'client_connection_check_interval' AND version() LIKE '%linux%';
-         -- The driver hides the code of an error, so that a deadlock is known by its message.
-         SELECT set_config('lc_messages', 'C', false) FROM pg_roles WHERE rolname = current_user AND rolsuper;",
+                 OR name = 'client_connection_check_interval' AND version() LIKE '%linux%';",
         config.idle_in_transaction.as_millis(),
         milliseconds(config.statement),
         milliseconds(config.lock),

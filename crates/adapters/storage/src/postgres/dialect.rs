@@ -93,7 +93,7 @@ macro_rules! for_no_key_update {
 /// first.
 macro_rules! read_locked {
     ($row:expr, $change:expr, $columns:expr) => {
-        diesel::update($row).set($change).returning($columns)
+        $crate::statement::Prepare::prepared(diesel::update($row).set($change).returning($columns))
     };
 }
 
@@ -111,10 +111,10 @@ macro_rules! for_key_share {
     };
 }
 
-/// Rows that no other writer changes until the transaction ends, and that others may share-lock too.
-macro_rules! for_share {
+/// Rows that no other writer changes now or until the transaction ends, and that others may share-lock too.
+macro_rules! share_unlocked {
     ($query:expr) => {
-        $query.for_share()
+        $query.for_share().skip_locked()
     };
 }
 
@@ -144,6 +144,6 @@ pub(crate) async fn timeline(conn: &mut super::Conn) -> StoreResult<Option<Strin
 }
 
 pub(crate) use {
-    for_key_share, for_no_key_update, for_share, for_update, insert_for_ids, insert_many, read_locked, skip_locked,
-    stored,
+    for_key_share, for_no_key_update, for_update, insert_for_ids, insert_many, read_locked, share_unlocked,
+    skip_locked, stored,
 };

@@ -4,6 +4,7 @@ mod conn;
 mod connect;
 pub(crate) mod deliveries;
 pub(crate) mod dialect;
+mod link;
 mod migrate;
 mod pool;
 mod readiness;
@@ -17,6 +18,7 @@ mod tls;
 use std::sync::Arc;
 use std::time::Duration;
 
+use diesel::migration::MigrationSource;
 use forecourt_kernel::{BusinessId, StoreResult};
 
 pub use conn::{Conn, Flight};
@@ -29,6 +31,7 @@ use crate::pool::{Effort, PoolStatus, WriteStats};
 use crate::shares::{OWN_TURNS, Shares};
 use crate::state::DatabaseState;
 use crate::totals::Totals;
+use crate::version_check::VersionCheck;
 use connect::Endpoint;
 use pool::{Pool, Registry};
 use readiness::{Faults, Probe};
@@ -44,41 +47,38 @@ const WRITERS_OF_A_BUSINESS: usize = 2;
 #[derive(Clone)]
 pub struct Engine {
     shared: Arc<Shared>,
-    primary: Pool,
-    /// Where reading goes, if elsewhere.
-    replica: Option<Pool>,
+    pool: Pool,
 }
 
 /// What all handles on one database have in common.
 struct Shared {
     config: Config,
-    primary: Arc<Endpoint>,
-    replica: Option<Arc<Endpoint>>,
+    endpoint: Arc<Endpoint>,
     registry: Registry,
     /// Those who write, by business.
     writers: Shares,
     faults: Arc<Faults>,
     probe: Probe,
     totals: Arc<Totals>,
+    version_check: VersionCheck,
     state: DatabaseState,
 }
 
 impl Engine {
     /// Reads the settings. Nothing is connected yet.
     pub(crate) fn open(config: &Config) -> Result<Self, OpenError> {
-        let endpoint = |url: &str| Endpoint::new(url, config).map(Arc::new);
         let shared = Shared {
-            primary: endpoint(&config.url)?,
-            replica: config.read_url.as_deref().map(endpoint).transpose()?,
+            endpoint: Arc::new(Endpoint::new(&config.url, config)?),
             config: config.clone(),
             registry: Registry::default(),
             writers: Shares::new(WRITERS_OF_A_BUSINESS),
             faults: Arc::default(),
-            probe: Probe::new(),
+            probe: Probe::default(),
             totals: Arc::default(),
+            version_check: VersionCheck::default(),
             state: DatabaseState::default(),
         };
-        Self::with_pools(Arc::new(shared))
+        Self::with_pool(Arc::new(shared))
     }
 
     /// The same database, by connections of the caller's own.
@@ -88,18 +88,12 @@ impl Engine {
     #[must_use]
     pub fn for_worker(&self) -> Self {
         // What could be set up once can be set up again; if not, sharing is slower and no less right.
-        Self::with_pools(Arc::clone(&self.shared)).unwrap_or_else(|_| self.clone())
+        Self::with_pool(Arc::clone(&self.shared)).unwrap_or_else(|_| self.clone())
     }
 
-    fn with_pools(shared: Arc<Shared>) -> Result<Self, OpenError> {
-        let pool = |endpoint| shared.registry.pool(endpoint, &shared.config, &shared.faults);
-        let primary = pool(&shared.primary)?;
-        let replica = shared.replica.as_ref().map(pool).transpose()?;
-        Ok(Self {
-            shared,
-            primary,
-            replica,
-        })
+    fn with_pool(shared: Arc<Shared>) -> Result<Self, OpenError> {
+        let pool = shared.registry.pool(&shared.endpoint, &shared.config, &shared.faults)?;
+        Ok(Self { shared, pool })
     }
 
     /// Brings the schema up to date; returns the versions that were missing. A second caller waits.
@@ -107,14 +101,25 @@ impl Engine {
     /// # Errors
     /// [`MigrateError`]; each migration is a transaction of its own.
     pub async fn migrate(&self) -> Result<Vec<String>, MigrateError> {
-        let versions = migrate::run(&self.shared.primary, self.shared.config.wait).await?;
+        self.migrate_from(migrate::MIGRATIONS).await
+    }
+
+    /// As [`migrate`](Self::migrate), with the migrations of another version.
+    ///
+    /// # Errors
+    /// As [`migrate`](Self::migrate).
+    pub async fn migrate_from<S>(&self, source: S) -> Result<Vec<String>, MigrateError>
+    where
+        S: MigrationSource<Db> + Send + 'static,
+    {
+        let versions = migrate::run(&self.shared.endpoint, self.shared.config.wait, source).await?;
         if let Some(latest) = versions.last() {
             self.record_schema(latest).await.map_err(MigrateError::Unreachable)?;
         }
         Ok(versions)
     }
 
-    /// A connection to read with, at the replica if there is one. Each statement sees the newest commit there.
+    /// A connection to read with. Each statement sees the newest commit.
     ///
     /// # Errors
     /// `Unavailable` if none comes free in time, or the server cannot be reached.
@@ -127,11 +132,10 @@ impl Engine {
     /// # Errors
     /// As [`read`](Self::read); too many of the business wait already.
     pub async fn read_for(&self, business: Option<BusinessId>, _effort: Effort) -> StoreResult<Reader> {
-        self.replica.as_ref().unwrap_or(&self.primary).reader(business).await
+        self.pool.reader(business).await
     }
 
-    /// Begins a transaction. It ends with [`Session::commit`]; dropped before that, its connection is closed, and the
-    /// server takes everything back.
+    /// Begins a transaction. It ends with [`Session::commit`]; dropped before that, it is rolled back.
     ///
     /// # Errors
     /// As [`read`](Self::read).
@@ -144,7 +148,7 @@ impl Engine {
     /// # Errors
     /// As [`begin`](Self::begin); too many of the business wait already.
     pub async fn begin_for(&self, business: Option<BusinessId>) -> StoreResult<Session> {
-        let (conn, place) = self.primary.writer(business, &self.shared.writers).await?;
+        let (conn, place) = self.pool.writer(business, &self.shared.writers).await?;
         Session::begin(conn, place, Arc::clone(&self.shared))
     }
 
@@ -159,24 +163,34 @@ impl Engine {
         &self.shared.totals
     }
 
+    /// Whether this version may write.
+    pub(crate) fn version_check(&self) -> &VersionCheck {
+        &self.shared.version_check
+    }
+
     /// What this process knows of the database.
     pub(crate) fn state(&self) -> &DatabaseState {
         &self.shared.state
     }
 
-    /// Whether the server would take a write, and the replica answers.
+    /// Whether the server would take a write.
     ///
     /// # Errors
-    /// `Unavailable` if not, or if they do not say in time.
+    /// `Unavailable` if not, or if it does not say in time.
     pub async fn ping(&self) -> StoreResult<()> {
         let Shared {
-            primary,
-            replica,
+            endpoint,
             faults,
             probe,
+            version_check,
             ..
         } = self.shared.as_ref();
-        faults.verdict.get(probe.ask(primary, replica.as_ref(), faults)).await
+        faults.verdict.get(probe.ask(endpoint, faults, version_check)).await
+    }
+
+    /// Settings of the server by which it may lose what it has confirmed.
+    pub(crate) async fn unsafe_settings(&self) -> StoreResult<Vec<String>> {
+        connect::unsafe_settings(&self.shared.endpoint).await
     }
 
     /// Does what the database needs now and then: nothing, since the server looks after itself.
@@ -186,7 +200,7 @@ impl Engine {
 
     /// Does at once what the server does by itself a while after many records were loaded.
     pub(crate) async fn analyze(&self) -> StoreResult<()> {
-        migrate::analyze(&self.shared.primary, self.shared.config.wait).await
+        migrate::analyze(&self.shared.endpoint, self.shared.config.wait).await
     }
 
     /// How busy the connections are, those of all handles together.

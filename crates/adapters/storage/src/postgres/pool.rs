@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use diesel::ConnectionError;
-use diesel_async::AsyncPgConnection;
 use diesel_async::pooled_connection::deadpool::{self, PoolError};
 use diesel_async::pooled_connection::{
     AsyncDieselConnectionManager, ManagerConfig, PoolError as ManagerError, RecyclingMethod,
@@ -19,18 +18,19 @@ use tokio::time::{Instant, timeout_at};
 
 use super::conn::Conn;
 use super::connect::Endpoint;
+use super::link::Link;
 use super::readiness::Faults;
 use crate::config::Config;
 use crate::error::{OpenError, other, store_error, unavailable};
 use crate::pool::{Effort, PoolStatus, WriteStats};
 use crate::shares::{OWN_TURNS, Place, Shares};
 
-type Manager = AsyncDieselConnectionManager<AsyncPgConnection>;
+type Manager = AsyncDieselConnectionManager<Link>;
 
 /// The connections of one handle to one server.
 #[derive(Clone)]
 pub(super) struct Pool {
-    connections: deadpool::Pool<AsyncPgConnection>,
+    connections: deadpool::Pool<Link>,
     /// For everything between asking and having: a free place, a connection, its set-up.
     wait: Duration,
     /// Half of the connections at most are lent to the readers of one business.
@@ -74,10 +74,9 @@ impl Pool {
             .await?;
         let deadline = Instant::now() + self.wait;
         let conn = self.connection(deadline).await?;
-        Ok(Reader {
-            conn: scopeguard::guard(conn, Conn::give_back),
-            _place: place,
-        })
+        Ok(Reader(scopeguard::guard((conn, place), |(conn, place)| {
+            conn.give_back(place);
+        })))
     }
 
     /// A connection to write with, for one who has a place among `writers`.
@@ -131,12 +130,11 @@ fn pool_error(error: PoolError) -> StoreError {
     }
 }
 
-/// A connection to read with; when dropped it goes back, or is closed if it is still busy.
-pub struct Reader {
-    // Dropped in this order: the next one finds a connection.
-    conn: ScopeGuard<Conn, fn(Conn)>,
-    _place: Option<Place>,
-}
+/// A connection to read with, which goes back when it is dropped.
+pub struct Reader(ScopeGuard<Lent, fn(Lent)>);
+
+/// The connection, and its place among those who read.
+type Lent = (Conn, Option<Place>);
 
 impl Reader {
     /// Whether statements of this effort may run on it. Always: the database server runs them, on no thread of ours.
@@ -149,13 +147,13 @@ impl Deref for Reader {
     type Target = Conn;
 
     fn deref(&self) -> &Conn {
-        &self.conn
+        &self.0.0
     }
 }
 
 impl DerefMut for Reader {
     fn deref_mut(&mut self) -> &mut Conn {
-        &mut self.conn
+        &mut self.0.0
     }
 }
 

@@ -2,14 +2,11 @@
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
-use std::time::Duration;
 
 use diesel_async::SimpleAsyncConnection as _;
 use forecourt_kernel::StoreResult;
 use futures_util::FutureExt as _;
 use scopeguard::ScopeGuard;
-use tokio::runtime::Handle;
-use tokio::time::timeout;
 
 use super::conn::END;
 use super::pool::WriterPlace;
@@ -17,18 +14,18 @@ use super::{Conn, Shared};
 use crate::error::store_error;
 use crate::pool::Effort;
 
-/// How long the server may take to roll back abandoned work.
-const ROLLBACK: Duration = Duration::from_secs(5);
-
 /// A unit of work: a transaction on a connection of its own.
 ///
-/// Dropped uncommitted, its connection is closed rather than given back, so that no lock outlives a caller who went away;
-/// where the end is orderly, [`rollback`](Self::rollback) keeps the connection.
+/// Dropped uncommitted, it is rolled back in the background, on the same connection; until that is done the connection and the place among
+/// the writers are still its own.
 pub struct Session {
-    // Dropped in this order: the next one of the business finds its locks free.
-    conn: ScopeGuard<Conn, fn(Conn)>,
-    _place: WriterPlace,
+    work: ScopeGuard<Work, fn(Work)>,
     shared: Arc<Shared>,
+}
+
+struct Work {
+    conn: Conn,
+    place: WriterPlace,
 }
 
 impl Session {
@@ -36,17 +33,17 @@ impl Session {
     /// kept it from beginning (a lost connection, in practice) keeps it from the next statement too, or else from the commit.
     pub(super) fn begin(conn: Conn, place: WriterPlace, shared: Arc<Shared>) -> StoreResult<Self> {
         let mut session = Self {
-            conn: scopeguard::guard(conn, Conn::close),
-            _place: place,
+            work: scopeguard::guard(Work { conn, place }, |Work { conn, place }| conn.abandon(place)),
             shared,
         };
-        match session.run("BEGIN").now_or_never() {
+        let begin = session.work.conn.begin();
+        match session.run(begin).now_or_never() {
             Some(Err(failure)) => Err(failure),
             Some(Ok(())) | None => Ok(session),
         }
     }
 
-    /// Ends the work. When this answers `Ok`, all of it is as durable as the server's `synchronous_commit` says.
+    /// Ends the work. When this answers `Ok`, all of it is as durable as the server's `synchronous_commit` says, and at least on its disk.
     ///
     /// # Errors
     /// `Conflict` if it has to be run again; `Other` if a statement failed before and the failure was passed over, since such a
@@ -67,7 +64,7 @@ impl Session {
         Ok(())
     }
 
-    /// Ends the work as if it had never begun, and keeps the connection, which dropping does not.
+    /// Ends the work as if it had never begun.
     ///
     /// # Errors
     /// As any statement; the work is undone nonetheless.
@@ -83,16 +80,8 @@ impl Session {
     /// # Errors
     /// None; the other engine has some.
     pub async fn rollback_durably(self) -> StoreResult<()> {
-        self.abandon();
+        drop(self);
         Ok(())
-    }
-
-    /// Ends the work as if it had never begun, in the background, and keeps the connection if nothing runs on it.
-    pub(crate) fn abandon(self) {
-        if let (false, Ok(runtime)) = (self.conn.is_busy(), Handle::try_current()) {
-            // One that fails closes the connection, as dropping it here would.
-            drop(runtime.spawn(async move { timeout(ROLLBACK, self.rollback()).await }));
-        }
     }
 
     /// Marks a point to return to. Points nest.
@@ -124,11 +113,12 @@ impl Session {
     pub fn set_effort(&mut self, _effort: Effort) {}
 
     async fn run(&mut self, sql: &str) -> StoreResult<()> {
-        self.conn.batch_execute(sql).await.map_err(store_error)
+        self.work.conn.batch_execute(sql).await.map_err(store_error)
     }
 
     fn give_back(self) {
-        ScopeGuard::into_inner(self.conn).give_back();
+        let Work { conn, place } = ScopeGuard::into_inner(self.work);
+        conn.give_back(place);
     }
 }
 
@@ -136,12 +126,12 @@ impl Deref for Session {
     type Target = Conn;
 
     fn deref(&self) -> &Conn {
-        &self.conn
+        &self.work.conn
     }
 }
 
 impl DerefMut for Session {
     fn deref_mut(&mut self) -> &mut Conn {
-        &mut self.conn
+        &mut self.work.conn
     }
 }

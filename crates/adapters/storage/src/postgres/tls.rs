@@ -1,23 +1,26 @@
-//! How a connection is encrypted, as the address says.
+//! How a connection is encrypted, as the address says. The modes are libpq's.
 //!
 //! | `sslmode` | encrypted | the server's certificate |
 //! | --- | --- | --- |
 //! | `disable` | no | |
-//! | `prefer` (default) | if the server offers it | not checked: who can forge it could as well not offer encryption |
-//! | `require`, `verify-full` | yes, else no connection | checked against the public roots, or those in `sslrootcert` |
+//! | `allow`, `prefer` (default) | if the server offers it | not checked |
+//! | `require` | yes, else no connection | not checked, unless there is an `sslrootcert`: then as `verify-ca` |
+//! | `verify-ca` | yes | is signed by one of the public authorities, or of those in `sslrootcert` |
+//! | `verify-full` | yes | that, and it is the host's |
 //!
-//! `require` is stricter here than with libpq, where it accepts any certificate. A database with a certificate of its own
-//! names the authority's file: `?sslmode=require&sslrootcert=/etc/forecourt/database-ca.pem`.
+//! What does not check the certificate is no protection from one who stands between. A database with a certificate of its own
+//! names the authority's file: `?sslmode=verify-full&sslrootcert=/etc/forecourt/database-ca.pem`.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use forecourt_kernel::BoxError;
+use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 use tokio_postgres::config::SslMode;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
@@ -35,7 +38,9 @@ pub(super) struct Security {
 enum Demand {
     Disable,
     Prefer,
-    Verify,
+    Require,
+    VerifyAuthority,
+    VerifyFull,
 }
 
 /// Takes out of an address what the driver does not know.
@@ -62,9 +67,11 @@ fn demand(mode: &str) -> Result<Demand, OpenError> {
     match mode {
         "disable" => Ok(Demand::Disable),
         "prefer" | "allow" => Ok(Demand::Prefer),
-        "require" | "verify-ca" | "verify-full" => Ok(Demand::Verify),
+        "require" => Ok(Demand::Require),
+        "verify-ca" => Ok(Demand::VerifyAuthority),
+        "verify-full" => Ok(Demand::VerifyFull),
         _ => Err(OpenError::PostgresUrl(
-            "sslmode must be disable, prefer, require or verify-full".into(),
+            "sslmode must be disable, allow, prefer, require, verify-ca or verify-full".into(),
         )),
     }
 }
@@ -74,8 +81,13 @@ impl Security {
         match self.demand {
             Demand::Disable => SslMode::Disable,
             Demand::Prefer => SslMode::Prefer,
-            Demand::Verify => SslMode::Require,
+            Demand::Require | Demand::VerifyAuthority | Demand::VerifyFull => SslMode::Require,
         }
+    }
+
+    /// Whether no other machine can stand in for the host.
+    pub(super) fn verifies_host(&self) -> bool {
+        self.demand == Demand::VerifyFull
     }
 
     pub(super) fn connector(&self) -> Result<MakeRustlsConnect, OpenError> {
@@ -83,9 +95,18 @@ impl Security {
         let config = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
             .map_err(|error| OpenError::Tls(error.into()))?;
-        let config = match self.demand {
-            Demand::Verify => config.with_root_certificates(self.trusted().map_err(OpenError::Tls)?),
-            Demand::Disable | Demand::Prefer => config
+        let config = match (self.demand, &self.roots) {
+            (Demand::VerifyFull, _) => config.with_root_certificates(self.trusted().map_err(OpenError::Tls)?),
+            (Demand::VerifyAuthority, _) | (Demand::Require, Some(_)) => {
+                let roots = Arc::new(self.trusted().map_err(OpenError::Tls)?);
+                let inner = WebPkiServerVerifier::builder_with_provider(roots, provider)
+                    .build()
+                    .map_err(|error| OpenError::Tls(error.into()))?;
+                config
+                    .dangerous()
+                    .with_custom_certificate_verifier(Arc::new(AnyName(inner)))
+            }
+            (Demand::Disable | Demand::Prefer | Demand::Require, _) => config
                 .dangerous()
                 .with_custom_certificate_verifier(Arc::new(AnyCertificate(provider))),
         };
@@ -108,7 +129,55 @@ impl Security {
     }
 }
 
-/// Accepts any server, for `prefer`: encryption without identity is still more than none.
+/// Accepts any host's certificate that a trusted authority has signed, for `verify-ca`.
+#[derive(Debug)]
+struct AnyName(Arc<WebPkiServerVerifier>);
+
+impl ServerCertVerifier for AnyName {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        let verified = self
+            .0
+            .verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
+        match verified {
+            // The name is looked at last.
+            Err(rustls::Error::InvalidCertificate(
+                CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
+            )) => Ok(ServerCertVerified::assertion()),
+            verified => verified,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.0.verify_tls12_signature(message, cert, dss)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.0.verify_tls13_signature(message, cert, dss)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.supported_verify_schemes()
+    }
+}
+
+/// Accepts any server, for `prefer` and `require`: encryption without identity is still more than none.
 #[derive(Debug)]
 struct AnyCertificate(Arc<CryptoProvider>);
 
@@ -158,12 +227,18 @@ mod tests {
     #[test]
     fn the_address_says_how_safe_it_must_be() {
         assert_eq!(security("postgres://host/db").mode(), SslMode::Prefer);
-        assert_eq!(security("postgres://host/db?sslmode=disable").mode(), SslMode::Disable);
-        assert_eq!(security("postgres://host/db?sslmode=require").mode(), SslMode::Require);
-        assert_eq!(
-            security("postgres://host/db?sslmode=verify-full").mode(),
-            SslMode::Require
-        );
+        for (mode, demanded) in [
+            ("disable", SslMode::Disable),
+            ("allow", SslMode::Prefer),
+            ("prefer", SslMode::Prefer),
+            ("require", SslMode::Require),
+            ("verify-ca", SslMode::Require),
+            ("verify-full", SslMode::Require),
+        ] {
+            let security = security(&format!("postgres://host/db?sslmode={mode}"));
+            assert_eq!(security.mode(), demanded, "{mode}");
+            assert_eq!(security.verifies_host(), mode == "verify-full", "{mode}");
+        }
         assert!(split("postgres://host/db?sslmode=maybe").is_err());
     }
 
@@ -185,7 +260,7 @@ mod tests {
 
     #[test]
     fn connectors_are_made_for_every_mode() {
-        for mode in ["disable", "prefer", "require"] {
+        for mode in ["disable", "prefer", "require", "verify-ca", "verify-full"] {
             assert!(
                 security(&format!("postgres://host/db?sslmode={mode}"))
                     .connector()

@@ -17,7 +17,7 @@ use super::{Conn, Db, dialect, list};
 use crate::error::{other, store_error};
 use crate::schema::businesses;
 use crate::selection::{Counters, RecordKind, Selection};
-use crate::statement::RunQueryDsl;
+use crate::statement::{Prepare as _, RunQueryDsl};
 
 pub(super) const OWNED_TABLES: &[OwnedTable] = &[
     OwnedTable::new("article_tags", "tag, article_id", 500),
@@ -412,6 +412,7 @@ impl ArticleStore for Writing {
         list::count_write(conn, business, KIND, 0).await?;
         diesel::update(articles::table.find((business.get(), article.id.get())))
             .set(ArticleValues::new(article)?)
+            .prepared()
             .execute(conn)
             .await
             .map_err(store_error)?;

@@ -11,7 +11,7 @@ use super::owned::OwnedTable;
 use super::session::{Reading, Writing};
 use super::{Conn, Db, dialect};
 use crate::error::{other, store_error};
-use crate::statement::RunQueryDsl;
+use crate::statement::{Prepare as _, RunQueryDsl};
 
 pub(super) const OWNED_TABLES: &[OwnedTable] = &[OwnedTable::new("invoices", "id", 100)];
 
@@ -198,6 +198,7 @@ impl InvoiceStore for Writing {
     async fn save_invoice(&mut self, business: BusinessId, invoice: &Invoice) -> StoreResult<()> {
         diesel::update(invoices::table.find((business.get(), invoice.id.get())))
             .set(InvoiceValues::new(invoice)?)
+            .prepared()
             .execute(self.conn().await?)
             .await
             .map(drop)
@@ -205,11 +206,13 @@ impl InvoiceStore for Writing {
     }
 
     async fn next_invoice_number(&mut self, business: BusinessId) -> StoreResult<InvoiceNumber> {
+        self.lock_counters(business).await?;
         let number = next_number(self.conn().await?, business, INVOICE).await?;
         Ok(InvoiceNumber::new(number))
     }
 
     async fn next_credit_number(&mut self, business: BusinessId) -> StoreResult<CreditNumber> {
+        self.lock_counters(business).await?;
         let number = next_number(self.conn().await?, business, CREDIT).await?;
         Ok(CreditNumber::new(number))
     }

@@ -16,7 +16,7 @@ use super::{Conn, dialect, search};
 use crate::error::store_error;
 use crate::schema::record_counters;
 use crate::selection::{Condition, Counters, Selection, within};
-use crate::statement::{RunQueryDsl, Select, Sql, Value};
+use crate::statement::{Prepare as _, RunQueryDsl, Select, Sql, Value};
 use crate::totals::{Counted, Totals};
 
 /// Of so many values of a column each is read by itself, in order, and then they are merged.
@@ -131,6 +131,7 @@ pub(super) async fn count_write(conn: &mut Conn, business: BusinessId, kind: &st
             record_counters::writes.eq(record_counters::writes + 1),
         ))
         .returning(record_counters::writes)
+        .prepared()
         .get_result(conn)
         .await
         .map_err(store_error)

@@ -19,7 +19,7 @@ use super::session::{Reading, Reads, Writing};
 use super::{Conn, dialect, list};
 use crate::error::store_error;
 use crate::schema::record_counters;
-use crate::statement::{RunQueryDsl, Sql};
+use crate::statement::{Prepare as _, RunQueryDsl, Sql};
 
 pub(super) const OWNED_TABLES: &[OwnedTable] = &[
     OwnedTable::new("listings", "id", 100),
@@ -643,6 +643,7 @@ impl ListingStore for Writing {
         let sequence = list::count_write(conn, business, KIND, 0).await?;
         let saved = diesel::update(listings::table.find(key))
             .set(ListingValues::new(advert, updated, sequence))
+            .prepared()
             .execute(conn)
             .await
             .map_err(store_error)?;
@@ -661,6 +662,7 @@ impl ListingStore for Writing {
             .map_err(store_error)?;
         diesel::update(record_counters::table.find((business.get(), KIND)))
             .set(record_counters::records.eq(record_counters::records + 1))
+            .prepared()
             .execute(conn)
             .await
             .map(drop)
@@ -726,6 +728,7 @@ impl ListingStore for Writing {
             diesel::update(listing_removals_kept::table.find(business))
                 .filter(listing_removals_kept::since.lt(sequence))
                 .set(listing_removals_kept::since.eq(sequence))
+                .prepared()
                 .execute(conn)
                 .await
                 .map_err(store_error)?;
@@ -795,6 +798,7 @@ impl ListingStore for Writing {
                 listing_builds::built_of.eq(build.of.epoch_seconds()),
                 listing_builds::below.eq(build.below.map(VehicleId::get)),
             ))
+            .prepared()
             .execute(self.conn().await?)
             .await
             .map(drop)

@@ -10,7 +10,7 @@ use super::session::Writing;
 use crate::error::store_error;
 use crate::models::{MailRow, NewMailRow};
 use crate::schema::mails;
-use crate::statement::RunQueryDsl;
+use crate::statement::{Prepare as _, RunQueryDsl};
 
 #[async_trait]
 impl MailOutbox for Writing {
@@ -89,6 +89,7 @@ impl MailQueue for Writing {
                 mails::due.eq(due.epoch_seconds()),
                 mails::attempts.eq(mails::attempts + 1),
             ))
+            .prepared()
             .execute(self.conn().await?)
             .await
             .map_err(store_error)?;

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use diesel::prelude::*;
-use forecourt_kernel::{Epoch, StoreResult, Timestamp};
+use forecourt_kernel::{BusinessId, Epoch, StoreResult, Timestamp};
 
-use super::{Conn, Engine, dialect};
+use super::{Conn, Engine, Session, dialect};
 use crate::error::{other, store_error};
 use crate::models::MetaRow;
 use crate::pool::Effort;
@@ -32,6 +32,17 @@ impl Engine {
             version: find(&mut conn, SCHEMA).await?,
             migrated_by: find(&mut conn, MIGRATED_BY).await?,
         })
+    }
+
+    /// Begins a transaction for a session of the stores, unless the schema has become too new for this version to write to it.
+    pub(super) async fn begin_writing(&self, business: Option<BusinessId>) -> StoreResult<Session> {
+        let mut session = self.begin_for(business).await?;
+        let check = self.version_check();
+        if check.is_due() {
+            check.note(find(&mut session, LEAST_VERSION).await?);
+        }
+        check.verdict()?;
+        Ok(session)
     }
 
     /// What proves the secret key that this database is used with: `proof` from now on, if there was nothing yet.

@@ -30,9 +30,9 @@ impl OwnedTable {
 /// What would be acted on, and so is deleted before what the areas own.
 const FIRST: &[OwnedTable] = &[
     OwnedTable::new("mails", "id", 100),
+    OwnedTable::new("webhook_deliveries", "id", 500),
     OwnedTable::new("webhook_queues", "webhook_id", 500),
     OwnedTable::new("idempotency_keys", "key", 100),
-    OwnedTable::new("webhook_deliveries", "id", 500),
     OwnedTable::new("webhooks", "id", 500),
     OwnedTable::new("events", "sequence", 100),
 ];

@@ -11,7 +11,7 @@ use super::session::{Reading, Reads, Writing};
 use super::{Conn, Db, dialect, list};
 use crate::error::{other, store_error};
 use crate::selection::{Counters, RecordKind, Selection};
-use crate::statement::RunQueryDsl;
+use crate::statement::{Prepare as _, RunQueryDsl};
 
 pub(super) const OWNED_TABLES: &[OwnedTable] = &[OwnedTable::new("reviews", "id", 100)];
 
@@ -202,6 +202,7 @@ impl ReviewStore for Writing {
         list::count_write(conn, business, KIND, 0).await?;
         diesel::update(reviews::table.find((business.get(), review.id.get())))
             .set(ReviewValues::new(review)?)
+            .prepared()
             .execute(conn)
             .await
             .map(drop)

@@ -27,7 +27,7 @@ use crate::error::{other, store_error};
 use crate::models::{EventRow, Numbers};
 use crate::pool::Effort;
 use crate::schema::{business_counters, events, idempotency_keys, lead_assessments, leads, mails};
-use crate::statement::RunQueryDsl;
+use crate::statement::{Prepare as _, RunQueryDsl};
 use crate::totals::Totals;
 
 /// A session that reads.
@@ -150,7 +150,7 @@ impl Writing {
                 return Ok(());
             }
         }
-        self.transaction.session = Some(self.engine.begin_for(self.business).await?);
+        self.transaction.session = Some(self.engine.begin_writing(self.business).await?);
         Ok(())
     }
 
@@ -191,7 +191,7 @@ impl Writing {
     async fn session(&mut self) -> StoreResult<&mut Session> {
         Ok(match &mut self.transaction.session {
             Some(session) => session,
-            none => none.insert(self.engine.begin_for(self.business).await?),
+            none => none.insert(self.engine.begin_writing(self.business).await?),
         })
     }
 
@@ -241,6 +241,13 @@ impl Writing {
     /// The business's counters, to be changed. Their row stays locked until the transaction ends: so numbers have no gaps, and
     /// are in the order of the commits.
     pub(super) async fn numbers(&mut self, business: BusinessId) -> StoreResult<&mut Numbers> {
+        let locked = self.lock_counters(business).await?;
+        locked.changed = true;
+        Ok(&mut locked.numbers)
+    }
+
+    /// Locks the business's counters, behind which its transactions take turns: see [`repo`](super).
+    pub(super) async fn lock_counters(&mut self, business: BusinessId) -> StoreResult<&mut LockedCounters> {
         self.release_other(business).await?;
         let locked = match self.transaction.locked.take() {
             Some(locked) => locked,
@@ -259,9 +266,7 @@ impl Writing {
                 }
             }
         };
-        let locked = self.transaction.locked.insert(locked);
-        locked.changed = true;
-        Ok(&mut locked.numbers)
+        Ok(self.transaction.locked.insert(locked))
     }
 
     /// The id of the business's next lead, and the numbers to be changed for it.
@@ -376,7 +381,11 @@ impl Writing {
         }
         if let Some((business, numbers)) = numbers {
             flight
-                .send(diesel::update(business_counters::table.find(business)).set(numbers))
+                .send(
+                    diesel::update(business_counters::table.find(business))
+                        .set(numbers)
+                        .prepared(),
+                )
                 .await;
         }
         for event in &recorded {
@@ -395,7 +404,8 @@ impl Writing {
                 .set((
                     lead_assessments::due.eq(excluded(lead_assessments::due)),
                     lead_assessments::attempts.eq(excluded(lead_assessments::attempts)),
-                ));
+                ))
+                .prepared();
             flight.send(waiting).await;
         }
         for row in answers {
@@ -450,6 +460,7 @@ impl Writing {
         };
         diesel::update(business_counters::table.find(business))
             .set(numbers)
+            .prepared()
             .execute(self.conn().await?)
             .await
             .map(drop)
@@ -603,9 +614,6 @@ impl Drop for Writing {
             }
             turn.fail();
             Transaction::notify(mem::take(&mut self.transaction.members), Err(Failure::RolledBack));
-        }
-        if let Some(session) = self.transaction.session.take() {
-            session.abandon();
         }
     }
 }

@@ -26,7 +26,6 @@ use futures_util::future::{self, BoxFuture};
 use tokio::runtime::Handle;
 
 use super::File;
-use crate::config::Durability;
 use crate::error::is_busy;
 use crate::pool::Effort;
 use crate::statement::{AnyStatement, Connection, read};
@@ -187,7 +186,7 @@ impl Link {
     /// Connects. Blocks for some hundred microseconds, or longer while another process holds the file.
     pub(super) fn open(file: &File, role: Role) -> Result<Self, BoxError> {
         let mut conn = SqliteConnection::establish(&file.location()?)?;
-        set_up(&mut conn, file, role)?;
+        set_up(&mut conn, role)?;
         let runtime = Runtime::default();
         let switch = Arc::clone(&runtime.switch);
         Ok(Self {
@@ -262,20 +261,15 @@ impl diesel::query_dsl::RunQueryDsl<SqliteConnection> for Command {}
 /// How long to wait for other processes that open, migrate or recover the file just now.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-fn set_up(conn: &mut SqliteConnection, file: &File, role: Role) -> Result<(), BoxError> {
+fn set_up(conn: &mut SqliteConnection, role: Role) -> Result<(), BoxError> {
     conn.batch_execute(&format!("PRAGMA busy_timeout = {}", TIMEOUT.as_millis()))?;
-    let synchronous = match file.durability {
-        Durability::PowerLoss => "FULL",
-        Durability::ProcessCrash => "NORMAL",
-    };
-    // A database's pages are read through the mapping, so that the cache of a connection holds little more than what it
-    // writes, and what is still in the log. 2 GiB is as much as SQLite maps at most.
-    conn.batch_execute(&format!(
-        "PRAGMA synchronous = {synchronous};
+    // Nothing of the file is mapped: a page that cannot be read would end the process, where a read that fails ends a statement.
+    conn.batch_execute(
+        "PRAGMA synchronous = FULL;
          PRAGMA foreign_keys = ON;
          PRAGMA temp_store = MEMORY;
-         PRAGMA mmap_size = 2147418112;"
-    ))?;
+         PRAGMA mmap_size = 0;",
+    )?;
     match role {
         Role::Writer => {
             write_ahead(conn)?;

@@ -6,7 +6,7 @@ use forecourt_webhooks::DeliveryStatus;
 use super::Conn;
 use crate::models::{AttemptRow, DueAdvance, Merge, status_code};
 use crate::schema::{webhook_deliveries, webhook_queues};
-use crate::statement::RunQueryDsl;
+use crate::statement::{Prepare as _, RunQueryDsl};
 
 /// Lets an event take the place of those that have not settled yet. Returns which subscriptions had one.
 pub(crate) async fn merge(
@@ -23,6 +23,7 @@ pub(crate) async fn merge(
         let found: Option<i64> = diesel::update(settling)
             .set(with.values())
             .returning(webhook_deliveries::webhook_id)
+            .prepared()
             .get_result(conn)
             .await
             .optional()?;
@@ -42,6 +43,7 @@ pub(crate) async fn advance_due(conn: &mut Conn, queues: &[DueAdvance]) -> Query
             .filter(later);
         diesel::update(late)
             .set(webhook_queues::next_due.eq(Some(queue.due)))
+            .prepared()
             .execute(conn)
             .await?;
     }
@@ -65,6 +67,7 @@ pub(crate) async fn save(conn: &mut Conn, attempts: Vec<AttemptRow>) -> QueryRes
         let saved: Option<i64> = diesel::update(pending)
             .set(values)
             .returning(webhook_deliveries::webhook_id)
+            .prepared()
             .get_result(conn)
             .await
             .optional()?;
@@ -74,6 +77,7 @@ pub(crate) async fn save(conn: &mut Conn, attempts: Vec<AttemptRow>) -> QueryRes
                 .filter(webhook_deliveries::forget_answer.eq(true));
             diesel::update(forgetting)
                 .set(webhook_deliveries::response_body.eq(None::<String>))
+                .prepared()
                 .execute(conn)
                 .await?;
         }

@@ -86,8 +86,8 @@ macro_rules! for_key_share {
     };
 }
 
-/// Rows that no other writer changes until the transaction ends. Writers take turns here, so all rows are.
-macro_rules! for_share {
+/// Rows that no other writer changes now or until the transaction ends. Writers take turns here, so all rows are.
+macro_rules! share_unlocked {
     ($query:expr) => {
         $query
     };
@@ -117,6 +117,6 @@ pub(crate) async fn timeline(_: &mut super::Conn) -> forecourt_kernel::StoreResu
 }
 
 pub(crate) use {
-    for_key_share, for_no_key_update, for_share, for_update, insert_for_ids, insert_many, read_locked, skip_locked,
-    stored,
+    for_key_share, for_no_key_update, for_update, insert_for_ids, insert_many, read_locked, share_unlocked,
+    skip_locked, stored,
 };

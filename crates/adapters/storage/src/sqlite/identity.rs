@@ -1,7 +1,7 @@
 //! Whether the files at the database's paths are still the ones that are open.
 //!
-//! SQLite does not look: what it writes to a file that has been deleted or replaced is gone when the process ends. It maps
-//! files into memory too, where reading beyond the end of one that was truncated would end the process.
+//! SQLite does not look: what it writes to a file that has been deleted or replaced is gone when the process ends, and what it reads
+//! beyond the end of one that was truncated is zeros.
 
 use std::ffi::OsString;
 use std::fs::{self, File, Permissions};

@@ -3,15 +3,16 @@
 use diesel::connection::SimpleConnection as _;
 use diesel::dsl::sql;
 use diesel::prelude::*;
-use diesel::sql_types::BigInt;
+use diesel::sql_types::{BigInt, Text};
 use diesel::sqlite::SqliteConnection;
-use diesel_migrations::{EmbeddedMigrations, embed_migrations};
+use diesel_migrations::{EmbeddedMigrations, MigrationHarness as _, embed_migrations};
 use forecourt_kernel::{BoxError, StoreError};
 
 use super::File;
 use super::conn::write_ahead;
 use crate::error::MigrateError;
-use crate::migration;
+use crate::migration::{self, Pending};
+use crate::version_check::LEAST_VERSION;
 
 const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../../../migrations/sqlite");
 
@@ -23,7 +24,17 @@ const TIMEOUT: &str = "PRAGMA busy_timeout = 120000";
 pub(super) fn run(file: &File) -> Result<Vec<String>, MigrateError> {
     let mut conn = connect(file).map_err(|failure| MigrateError::Unreachable(StoreError::Unavailable(failure)))?;
     conn.immediate_transaction(|conn| {
-        let versions = migration::run(conn, &MIGRATIONS)?;
+        let Pending { migrations, is_new } = migration::pending(conn, &MIGRATIONS)?;
+        if !is_new {
+            let least = sql::<Text>(LEAST_VERSION).get_result(conn).optional()?;
+            migration::check_version(least)?;
+        }
+        let mut versions = Vec::new();
+        for migration in migrations {
+            tracing::info!(migration = %migration.name(), "changing the schema");
+            let version = conn.run_migration(&*migration).map_err(MigrateError::Failed)?;
+            versions.push(version.to_string());
+        }
         if !versions.is_empty() {
             check_references(conn)?;
         }

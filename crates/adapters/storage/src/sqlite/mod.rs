@@ -37,13 +37,14 @@ pub use conn::{Conn, Flight, Runtime};
 pub use readers::Reader;
 pub use session::Session;
 
-use crate::config::{Config, Durability};
+use crate::config::Config;
 use crate::error::{MigrateError, OpenError, store_error};
 use crate::pool::{Effort, PoolStatus, WriteStats};
 use crate::readiness::Verdict;
 use crate::shares::Shares;
 use crate::state::DatabaseState;
 use crate::totals::Totals;
+use crate::version_check::{LEAST_VERSION, VersionCheck};
 use conn::{Link, Role};
 use identity::{Identity, make_folder};
 use readers::Readers;
@@ -60,6 +61,7 @@ pub struct Engine {
     file: Arc<File>,
     totals: Arc<Totals>,
     verdict: Arc<Verdict>,
+    version_check: Arc<VersionCheck>,
     state: Arc<DatabaseState>,
 }
 
@@ -71,7 +73,6 @@ const SAMPLE: u32 = 100_000;
 #[derive(Debug)]
 struct File {
     path: PathBuf,
-    durability: Durability,
     /// How long a caller may wait for its turn.
     wait: Duration,
     identity: Identity,
@@ -83,7 +84,6 @@ impl Engine {
         let file = Arc::new(File {
             identity: Identity::new(&path),
             path,
-            durability: config.durability,
             wait: config.wait,
         });
         let opened = spawn_blocking({
@@ -101,6 +101,7 @@ impl Engine {
             file,
             totals: Arc::default(),
             verdict,
+            version_check: Arc::default(),
             state: Arc::default(),
         })
     }
@@ -163,6 +164,11 @@ impl Engine {
         &self.totals
     }
 
+    /// Whether this version may write.
+    pub(crate) fn version_check(&self) -> &VersionCheck {
+        &self.version_check
+    }
+
     /// What this process knows of the database.
     pub(crate) fn state(&self) -> &DatabaseState {
         &self.state
@@ -175,11 +181,19 @@ impl Engine {
     pub async fn ping(&self) -> StoreResult<()> {
         let ask = async {
             self.file.identity.verify()?;
-            self.read(Effort::Light)
-                .await?
+            let mut reader = self.read(Effort::Light).await?;
+            reader
                 .batch_execute("SELECT 1 FROM sqlite_schema")
                 .await
                 .map_err(store_error)?;
+            // A database that was never migrated has no such table.
+            let least = sql::<Text>(LEAST_VERSION);
+            let least: Vec<String> = crate::statement::RunQueryDsl::load(least, &mut *reader)
+                .await
+                .unwrap_or_default();
+            drop(reader);
+            self.version_check.note(least.into_iter().next());
+            self.version_check.verdict()?;
             WriterHandle::try_out(&self.writer).await
         };
         self.verdict.get(ask).await

@@ -97,11 +97,6 @@ impl Session {
         }
     }
 
-    /// Ends the work as if it had never begun, which dropping does as well.
-    pub(crate) fn abandon(self) {
-        drop(self);
-    }
-
     /// Marks a point to return to. Points nest.
     ///
     /// # Errors

@@ -283,6 +283,28 @@ async fn the_database_of_another_program_is_left_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_program_that_is_too_old_does_not_migrate() {
+    on_database(async |url| {
+        let storage = Storage::open(&impatient(&url)).await.unwrap();
+        storage.migrate().await.unwrap();
+        for (least, is_too_old) in [("999.0.0", true), ("0.0.1", false), (env!("CARGO_PKG_VERSION"), false)] {
+            let mut session = engine_of(storage.clone()).begin().await.unwrap();
+            let note = format!(
+                "DELETE FROM forecourt_meta WHERE key = 'least_version';
+                 INSERT INTO forecourt_meta (key, value) VALUES ('least_version', '{least}')"
+            );
+            session.batch_execute(&note).await.unwrap();
+            session.commit().await.unwrap();
+            match storage.migrate().await {
+                Err(MigrateError::TooOld { least: named }) => assert!(is_too_old && named == least, "{named}"),
+                outcome => assert!(!is_too_old && outcome.is_ok(), "{least}: {outcome:?}"),
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_pool_that_is_exhausted_says_so_in_time() {
     on_database(async |url| {
         let engine = engine_of(Storage::open(&impatient(&url)).await.unwrap());

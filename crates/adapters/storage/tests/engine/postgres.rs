@@ -1,6 +1,8 @@
 //! PostgreSQL: connections that come and go.
 
+use std::collections::BTreeSet;
 use std::env;
+use std::fs;
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
@@ -8,13 +10,16 @@ use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Integer, Text};
 use diesel_async::SimpleAsyncConnection as _;
+use diesel_migrations::FileBasedMigrations;
 use forecourt_kernel::{BusinessId, StoreError, StoreResult};
 use forecourt_storage::RunQueryDsl;
 use forecourt_storage::postgres::{Conn, Engine, Session};
-use forecourt_storage::{Config, Effort, Storage, store_error};
+use forecourt_storage::{Config, Effort, MigrateError, Storage, store_error};
+use futures_util::FutureExt as _;
+use tempfile::TempDir;
 use tokio::time::{sleep, timeout};
 
-use crate::support::{TABLES, TIMEOUT, impatient, notes, on_postgres as on_database, with_database};
+use crate::support::{TABLES, TIMEOUT, impatient, notes, on_postgres as on_database, until, with_database};
 
 #[expect(clippy::duplicate_mod, reason = "the contract is compiled once per engine")]
 #[path = "contract.rs"]
@@ -41,6 +46,12 @@ async fn with_tables(url: &str) -> Engine {
         .unwrap();
     session.commit().await.unwrap();
     engine
+}
+
+/// Makes the tables, and answers where they are.
+async fn tables_at(url: &str) -> String {
+    drop(with_tables(url).await);
+    url.to_owned()
 }
 
 async fn backend(conn: &mut Conn) -> i32 {
@@ -90,12 +101,14 @@ async fn what_is_wide_is_stored_in_the_compression_that_is_read_fastest() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn statements_stay_prepared_but_for_long_ones_and_those_with_lists() {
+async fn queries_stay_prepared_and_changes_only_if_they_are_marked() {
     on_database(async |url| {
         let engine = with_tables(&url).await;
         let mut session = engine.begin().await.unwrap();
         for id in [1, 2] {
             touch(&mut session, id).await.unwrap();
+            let found = notes::table.find(id).select(notes::id);
+            let _: i64 = found.get_result(&mut *session).await.unwrap();
         }
         for first in [100, 200] {
             let row = |id| (notes::id.eq(id), notes::body.eq(format!("note {id}")));
@@ -106,23 +119,24 @@ async fn statements_stay_prepared_but_for_long_ones_and_those_with_lists() {
                 .await
                 .unwrap();
         }
-        let listed = notes::table.filter(notes::id.eq_any(vec![1_i64]));
-        let update = diesel::update(listed).set(notes::body.eq("listed"));
-        update.execute(&mut *session).await.unwrap();
         let prepared = "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE";
-        assert_eq!(count(&mut session, &format!("{prepared} 'UPDATE \"notes\"%'")).await, 1);
-        assert_eq!(
-            count(&mut session, &format!("{prepared} 'INSERT INTO \"notes\"%'")).await,
-            0
-        );
+        assert_eq!(count(&mut session, &format!("{prepared} 'SELECT \"notes\"%'")).await, 1);
+        for change in ["UPDATE", "INSERT INTO"] {
+            let kept = count(&mut session, &format!("{prepared} '{change} \"notes\"%'")).await;
+            assert_eq!(kept, 0, "{change}");
+        }
     })
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_dropped_session_closes_its_connection_and_a_finished_one_keeps_it() {
+async fn a_dropped_session_is_undone_on_a_connection_that_is_kept() {
     on_database(async |url| {
-        let engine = with_tables(&url).await;
+        let engine = open(&Config {
+            pool_size: 1,
+            ..impatient(&tables_at(&url).await)
+        })
+        .await;
         let mut session = engine.begin().await.unwrap();
         let kept = backend(&mut session).await;
         session.rollback().await.unwrap();
@@ -130,14 +144,54 @@ async fn a_dropped_session_closes_its_connection_and_a_finished_one_keeps_it() {
         assert_eq!(backend(&mut session).await, kept);
         session.commit().await.unwrap();
         let mut session = engine.begin().await.unwrap();
-        assert_eq!(backend(&mut session).await, kept);
         touch(&mut session, 1).await.unwrap();
         drop(session);
 
-        assert_eq!(engine.pool_status().size, 0, "it left the pool");
-        let mut reader = engine.read(Effort::Light).await.unwrap();
-        assert_ne!(backend(&mut reader).await, kept);
-        ends(&mut reader, kept).await;
+        // The only connection there is.
+        let mut session = engine.begin().await.unwrap();
+        assert_eq!(backend(&mut session).await, kept);
+        let touched = "SELECT count(*) FROM notes WHERE body LIKE 'touched%'";
+        assert_eq!(count(&mut session, touched).await, 0);
+        touch(&mut session, 1).await.unwrap();
+        session.commit().await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn callers_who_go_away_cost_no_connections() {
+    const POOL: usize = 3;
+    on_database(async |url| {
+        let engine = open(&Config {
+            pool_size: POOL,
+            wait: TIMEOUT,
+            ..impatient(&tables_at(&url).await)
+        })
+        .await;
+        let mut backends = BTreeSet::new();
+        for caller in 0..200 {
+            // Of every other one a statement is under way.
+            let work = async |conn: &mut Conn| {
+                let _ = if caller % 2 == 0 {
+                    conn.batch_execute("SELECT pg_sleep(0.01)").now_or_never()
+                } else {
+                    touch(conn, 1).now_or_never().map(|_| Ok(()))
+                };
+            };
+            if caller % 3 == 0 {
+                let mut reader = engine.read(Effort::Light).await.unwrap();
+                backends.insert(backend(&mut reader).await);
+                work(&mut reader).await;
+            } else {
+                let mut session = engine.begin().await.unwrap();
+                backends.insert(backend(&mut session).await);
+                work(&mut session).await;
+            }
+        }
+        assert!(backends.len() <= POOL, "{} connections were made", backends.len());
+        let mut session = engine.begin().await.unwrap();
+        touch(&mut session, 1).await.unwrap();
+        session.commit().await.unwrap();
     })
     .await;
 }
@@ -199,6 +253,89 @@ async fn a_deadlock_is_a_conflict() {
         );
         let failures: Vec<StoreError> = [first, second].into_iter().filter_map(Result::err).collect();
         assert!(matches!(failures[..], [StoreError::Conflict]), "{failures:?}");
+    })
+    .await;
+}
+
+/// A server may speak any language.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failure_is_known_by_its_code_and_not_by_its_words() {
+    on_database(async |url| {
+        let engine = open(&impatient(&url)).await;
+        let raised = async |code: &str, words: &str| {
+            let mut reader = engine.read(Effort::Light).await.unwrap();
+            let raise = format!("DO $$ BEGIN RAISE EXCEPTION '{words}' USING ERRCODE = '{code}'; END $$");
+            store_error(reader.batch_execute(&raise).await.unwrap_err())
+        };
+        for code in ["40001", "40P01"] {
+            let failure = raised(code, "Verklemmung (Deadlock) entdeckt").await;
+            assert!(matches!(failure, StoreError::Conflict), "{code}: {failure:?}");
+        }
+        for code in [
+            "08006", "25006", "53100", "53200", "53300", "55P03", "57014", "57P03", "58030", "XX000",
+        ] {
+            let failure = raised(code, "kein Speicherplatz mehr").await;
+            assert!(matches!(failure, StoreError::Unavailable(_)), "{code}: {failure:?}");
+        }
+        for words in [
+            "deadlock detected",
+            "out of memory",
+            "canceling statement due to user request",
+        ] {
+            let failure = raised("P0001", words).await;
+            assert!(matches!(failure, StoreError::Other(_)), "{words}: {failure:?}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_waits_for_the_disk_wherever_that_was_turned_off() {
+    on_database(async |url| {
+        let name = url.rsplit('/').next().unwrap().trim_end_matches('?').to_owned();
+        let setting = || diesel::select(sql::<Text>("current_setting('synchronous_commit')"));
+        for stored in ["off", "local", "on"] {
+            let engine = open(&impatient(&url)).await;
+            let mut admin = engine.read(Effort::Light).await.unwrap();
+            let set = format!("ALTER DATABASE {name} SET synchronous_commit = {stored}");
+            admin.batch_execute(&set).await.unwrap();
+            drop((admin, engine));
+            let wanted = if stored == "off" { "on" } else { stored };
+
+            let engine = open(&Config {
+                pool_size: 1,
+                ..impatient(&url)
+            })
+            .await;
+            let mut session = engine.begin().await.unwrap();
+            let found: String = setting().get_result(&mut *session).await.unwrap();
+            assert_eq!(found, wanted);
+            // As behind a pooler that forgets what a session has set.
+            session.batch_execute("RESET ALL").await.unwrap();
+            session.commit().await.unwrap();
+            let mut session = engine.begin().await.unwrap();
+            let found: String = setting().get_result(&mut *session).await.unwrap();
+            assert_eq!(found, wanted);
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn prepared_statements_are_bounded() {
+    on_database(async |url| {
+        let engine = with_tables(&url).await;
+        let mut session = engine.begin().await.unwrap();
+        // Each has a text of its own.
+        for conditions in 0..300_i64 {
+            let mut found = notes::table.select(notes::id).into_boxed();
+            for id in 0..conditions {
+                found = found.or_filter(notes::id.eq(id));
+            }
+            let _: Vec<i64> = found.load(&mut *session).await.unwrap();
+        }
+        let prepared = count(&mut session, "SELECT count(*) FROM pg_prepared_statements").await;
+        assert!((1..=260).contains(&prepared), "{prepared}");
     })
     .await;
 }
@@ -290,9 +427,10 @@ async fn a_reader_that_was_given_up_in_mid_query_is_not_lent_again() {
             };
             assert!(given_up);
             drop(reader);
-            assert_eq!(engine.pool_status().size, 0, "it left the pool");
             let mut reader = timeout(TIMEOUT, engine.read(Effort::Light)).await.unwrap().unwrap();
             assert_ne!(backend(&mut reader).await, busy);
+            drop(reader);
+            until(|| engine.pool_status().size == 1).await;
         }
         // One that has its answer is lent again, whether one row was wanted, or all, or there were none.
         let mut reader = engine.read(Effort::Light).await.unwrap();
@@ -437,29 +575,6 @@ async fn each_worker_has_connections_of_its_own() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn reading_goes_to_the_replica_if_there_is_one() {
-    on_database(async |url| {
-        // Another database stands in for one.
-        let elsewhere = with_database(&url, "postgres");
-        let engine = open(&Config {
-            read_url: Some(elsewhere),
-            ..impatient(&url)
-        })
-        .await;
-        let name = sql::<Text>("current_database()::text");
-        let mut reader = engine.read(Effort::Light).await.unwrap();
-        let read_at: String = diesel::select(name.clone()).get_result(&mut *reader).await.unwrap();
-        let mut session = engine.begin().await.unwrap();
-        let written_at: String = diesel::select(name).get_result(&mut *session).await.unwrap();
-        assert_eq!(read_at, "postgres");
-        assert_ne!(written_at, "postgres");
-        drop((reader, session));
-        engine.ping().await.unwrap();
-    })
-    .await;
-}
-
 /// Nothing listens at the first; the second takes the connection and then says nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_out_of_reach_is_unavailable_in_time() {
@@ -530,4 +645,107 @@ async fn a_server_without_tls_is_refused_where_tls_is_required() {
     let engine = open(&impatient(&format!("postgres://app@{address}/db?sslmode=require"))).await;
     let refusal = engine.read(Effort::Light).await.err().unwrap();
     assert!(format!("{refusal:?}").contains("does not support TLS"), "{refusal:?}");
+}
+
+/// A folder of migrations: the first one, which is applied, and another version's.
+fn migrations(next: &[(&str, &str, bool)]) -> TempDir {
+    let folder = TempDir::new().unwrap();
+    let write = |name: &str, text: &str, in_transaction: bool| {
+        let migration = folder.path().join(name);
+        fs::create_dir(&migration).unwrap();
+        fs::write(migration.join("up.sql"), text).unwrap();
+        if !in_transaction {
+            fs::write(migration.join("metadata.toml"), "run_in_transaction = false").unwrap();
+        }
+    };
+    write("2026-11-21-000000_meta", "SELECT 1", true);
+    for (name, text, in_transaction) in next {
+        write(name, text, *in_transaction);
+    }
+    folder
+}
+
+async fn migrate_from(engine: &Engine, folder: &TempDir) -> Result<Vec<String>, MigrateError> {
+    let source = FileBasedMigrations::from_path(folder.path()).unwrap();
+    engine.migrate_from(source).await
+}
+
+/// The version before writes, and a report reads for long, while the next version changes their table.
+#[tokio::test(flavor = "multi_thread")]
+async fn others_go_on_while_a_migration_waits_for_a_lock() {
+    on_database(async |url| {
+        let engine = with_tables(&url).await;
+        engine.migrate().await.unwrap();
+        let mut report = engine.begin().await.unwrap();
+        assert_eq!(count(&mut report, "SELECT count(*) FROM notes").await, 2);
+        let folder = migrations(&[
+            (
+                "2099-01-01-000100_colours",
+                "ALTER TABLE notes ADD COLUMN colour TEXT",
+                true,
+            ),
+            (
+                "2099-01-01-000200_notes_colour",
+                "CREATE INDEX CONCURRENTLY IF NOT EXISTS notes_colour ON notes (colour)",
+                false,
+            ),
+        ]);
+        let migrating = tokio::spawn({
+            let next = open(&impatient(&url)).await;
+            async move { migrate_from(&next, &folder).await }
+        });
+        // Those who come while it waits have their turn before it has its own.
+        let before = open(&Config {
+            lock: Some(Duration::from_secs(60)),
+            statement: Some(Duration::from_secs(60)),
+            ..impatient(&url)
+        })
+        .await;
+        let waits = "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'notes'::regclass";
+        for _ in 0..2 {
+            let deadline = Instant::now() + Duration::from_secs(30);
+            while count(&mut before.read(Effort::Light).await.unwrap(), waits).await == 0 {
+                assert!(Instant::now() < deadline, "the migration does not wait");
+                sleep(Duration::from_millis(5)).await;
+            }
+            let mut session = before.begin().await.unwrap();
+            touch(&mut session, 1).await.unwrap();
+            session.commit().await.unwrap();
+        }
+        assert!(!migrating.is_finished());
+        report.commit().await.unwrap();
+        let versions = migrating.await.unwrap().unwrap();
+        assert_eq!(versions, ["20990101000100", "20990101000200"]);
+        let valid = "SELECT count(*) FROM pg_index WHERE indexrelid = 'notes_colour'::regclass AND indisvalid";
+        let mut reader = engine.read(Effort::Light).await.unwrap();
+        assert_eq!(count(&mut reader, valid).await, 1);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_index_whose_building_was_broken_off_is_built_anew() {
+    on_database(async |url| {
+        let engine = with_tables(&url).await;
+        engine.migrate().await.unwrap();
+        let mut admin = engine.read(Effort::Light).await.unwrap();
+        // As a server leaves it that is killed in the midst of it.
+        admin
+            .batch_execute(
+                "CREATE INDEX notes_text ON notes (body);
+                 UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'notes_text'::regclass",
+            )
+            .await
+            .unwrap();
+        let folder = migrations(&[(
+            "2099-01-01-000100_notes_text",
+            "CREATE INDEX CONCURRENTLY IF NOT EXISTS notes_text ON notes (body)",
+            false,
+        )]);
+        assert_eq!(migrate_from(&engine, &folder).await.unwrap().len(), 1);
+        let valid = "SELECT count(*) FROM pg_index WHERE indexrelid = 'notes_text'::regclass AND indisvalid";
+        assert_eq!(count(&mut admin, valid).await, 1);
+        assert_eq!(migrate_from(&engine, &folder).await.unwrap().len(), 0);
+    })
+    .await;
 }

@@ -17,7 +17,7 @@ use diesel_async::SimpleAsyncConnection as _;
 use forecourt_kernel::{BusinessId, StoreError};
 use forecourt_storage::RunQueryDsl;
 use forecourt_storage::sqlite::{Conn, Engine, Session};
-use forecourt_storage::{Config, Durability, Effort, Storage, store_error};
+use forecourt_storage::{Config, Effort, Storage, store_error};
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 use tempfile::TempDir;
@@ -526,11 +526,6 @@ async fn durability_is_full_unless_asked_otherwise() {
     let folder = TempDir::new().unwrap();
     let config = config(folder.path());
     assert_eq!(settings(&config).await, ("wal".to_owned(), 2, 1));
-    let relaxed = Config {
-        durability: Durability::ProcessCrash,
-        ..config
-    };
-    assert_eq!(settings(&relaxed).await, ("wal".to_owned(), 1, 1));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -8,6 +8,7 @@
     reason = "clippy excepts a test, but not what several tests share"
 )]
 
+mod backlog;
 #[expect(dead_code, reason = "the stores' tests use all of it")]
 #[path = "../stores/fleet.rs"]
 mod fleet;

@@ -26,6 +26,7 @@ mod lead_vehicles;
 mod leads;
 mod listings;
 mod lists;
+mod locks;
 mod mails;
 mod reviews;
 mod samples;

@@ -124,6 +124,8 @@ enum Done {
 #[derive(Default)]
 struct Fetched {
     queues: Vec<ClaimedQueue>,
+    /// What kept it from looking at all endpoints, and those that it has not looked at.
+    failure: Option<(Vec<EndpointKey>, StoreError)>,
     /// When to look again.
     next_due: Option<Moment>,
 }
@@ -439,10 +441,16 @@ impl Sender {
             Ok(Done::Fetched(outcome)) => {
                 self.fetching = false;
                 match outcome {
-                    Ok(fetched) => {
+                    Ok(mut fetched) => {
+                        let failure = fetched.failure.take();
                         self.take_in(fetched);
                         let deleted = mem::take(&mut self.deleted);
                         self.drop_superseded(&deleted);
+                        if let Some((left, error)) = failure {
+                            self.unknown.extend(left);
+                            self.wants_fetch = true;
+                            self.pause(&error);
+                        }
                     }
                     Err((database_task, error)) => {
                         // What was to be given back is reclaimed when its lease is over: another server may hold it later.
@@ -559,48 +567,39 @@ struct Fetch {
 
 impl Fetch {
     async fn run(&self, database: &dyn Database) -> StoreResult<Fetched> {
-        let fetched = transact(database, async |session| {
-            let mut fetched = Fetched::default();
-            let mut given_back: BTreeMap<(EndpointKey, Moment), Vec<DeliveryId>> = BTreeMap::new();
-            for (key, id, due) in &self.give_back {
-                given_back.entry((*key, *due)).or_default().push(*id);
-            }
-            for ((key, due), ids) in given_back {
-                session.give_back(key, &ids, due).await?;
-            }
-            if !self.take {
-                return Ok(fetched);
-            }
-            session.reclaim(self.now, RECLAIMED_AT_ONCE).await?;
-            let mut keys = session.due_endpoints(self.now, ENDPOINTS_AT_ONCE).await?;
-            for key in self.low.iter().chain(&self.unknown) {
-                if !keys.contains(key) {
-                    keys.push(*key);
-                }
-            }
-            // In one order, as every transaction locks them.
-            keys.sort_unstable();
-            let (lease, again) = (self.policy.lease(self.now), self.now.plus_millis(NEXT_TURN_MILLIS));
-            for key in keys {
-                let taken = session
-                    .take_due(key, self.now, lease, self.buffer.room(key), again)
-                    .await?;
-                // Held at once: the next endpoint has what room is left.
-                let hold = |due: DueDelivery| Buffered {
-                    reservation: self.buffer.hold(key, due.data.as_ref().map_or(0, |data| data.len())),
-                    due,
-                };
-                fetched.queues.push(ClaimedQueue {
-                    key,
-                    deliveries: taken.deliveries.into_iter().map(hold).collect(),
-                    state: session.endpoint(key).await?,
-                    more: taken.more,
-                });
-            }
-            fetched.next_due = session.next_due().await?;
-            Ok::<_, StoreError>(fetched)
+        self.give_back(database).await?;
+        let mut fetched = Fetched::default();
+        if !self.take {
+            return Ok(fetched);
+        }
+        let mut keys = transact(database, async |session| {
+            session.due_endpoints(self.now, ENDPOINTS_AT_ONCE).await
         })
         .await?;
+        for key in self.low.iter().chain(&self.unknown) {
+            if !keys.contains(key) {
+                keys.push(*key);
+            }
+        }
+        // In one order, as every transaction locks them; and no business's queues in the transaction of another's.
+        keys.sort_unstable();
+        let mut left = keys.as_slice();
+        for keys in keys.chunk_by(|one, next| one.business == next.business) {
+            match self.take_from(database, keys).await {
+                Ok(queues) => fetched.queues.extend(queues),
+                Err(error) if fetched.queues.is_empty() => return Err(error),
+                Err(error) => {
+                    // What was taken before is held by this server.
+                    fetched.failure = Some((left.to_vec(), error));
+                    return Ok(fetched);
+                }
+            }
+            left = left.get(keys.len()..).unwrap_or_default();
+        }
+        match transact(database, async |session| session.next_due().await).await {
+            Ok(next) => fetched.next_due = next,
+            Err(error) => fetched.failure = Some((Vec::new(), error)),
+        }
         let damaged = fetched
             .queues
             .iter()
@@ -609,6 +608,54 @@ impl Fetch {
             self.disable(database, *key).await;
         }
         Ok(fetched)
+    }
+
+    /// Gives back what was taken and not sent, and takes back what servers held that are gone. It takes locks that come before those of
+    /// queues.
+    async fn give_back(&self, database: &dyn Database) -> StoreResult<()> {
+        if self.give_back.is_empty() && !self.take {
+            return Ok(());
+        }
+        let mut given_back: BTreeMap<(EndpointKey, Moment), Vec<DeliveryId>> = BTreeMap::new();
+        for (key, id, due) in &self.give_back {
+            given_back.entry((*key, *due)).or_default().push(*id);
+        }
+        transact(database, async |session| {
+            for ((key, due), ids) in &given_back {
+                session.give_back(*key, ids, *due).await?;
+            }
+            if self.take {
+                session.reclaim(self.now, RECLAIMED_AT_ONCE).await?;
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    /// Takes from the queues of one business.
+    async fn take_from(&self, database: &dyn Database, keys: &[EndpointKey]) -> StoreResult<Vec<ClaimedQueue>> {
+        let (lease, again) = (self.policy.lease(self.now), self.now.plus_millis(NEXT_TURN_MILLIS));
+        transact(database, async |session| {
+            let mut queues = Vec::with_capacity(keys.len());
+            for &key in keys {
+                let taken = session
+                    .take_due(key, self.now, lease, self.buffer.room(key), again)
+                    .await?;
+                // Held at once: the next endpoint has what room is left.
+                let hold = |due: DueDelivery| Buffered {
+                    reservation: self.buffer.hold(key, due.data.as_ref().map_or(0, |data| data.len())),
+                    due,
+                };
+                queues.push(ClaimedQueue {
+                    key,
+                    deliveries: taken.deliveries.into_iter().map(hold).collect(),
+                    state: session.endpoint(key).await?,
+                    more: taken.more,
+                });
+            }
+            Ok(queues)
+        })
+        .await
     }
 
     /// Disables an endpoint whose secret is damaged. It takes locks that come before those of queues.

@@ -253,6 +253,11 @@ impl Writing {
         let mut part = Part::BACKGROUND;
         self.learn(business, &mut erasure, &mut part).await?;
         let batch = self.lock_batch(business, &erasure, &part).await?;
+        if accounts::business(self.conn().await?, business).await?.is_none() {
+            return Ok(false);
+        }
+        // Another erasure may look at the same events.
+        self.lock_counters(business).await?;
         self.go_through(business, &mut erasure, batch, &mut part).await?;
         if erasure.stage == Stage::Done {
             return Ok(false);
@@ -899,6 +904,7 @@ impl Writing {
     /// Drops what receivers answered to these events, and what they are about to answer: they may repeat what they were sent.
     async fn forget_answers(&mut self, business: BusinessId, events: &[i64]) -> StoreResult<()> {
         for events in events.chunks(NAMED_AT_ONCE) {
+            log::lock_deliveries_of(self.conn().await?, business, events).await?;
             // In this order: an attempt that is recorded between the two has its answer by the second one.
             let under_way = webhook_deliveries::table
                 .filter(webhook_deliveries::business_id.eq(business.get()))

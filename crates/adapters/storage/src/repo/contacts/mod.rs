@@ -35,7 +35,7 @@ use super::{Conn, Db, dialect, list};
 use crate::error::{other, store_error};
 use crate::models::{ContactRow, ContactValues, ERASURE, LeadRow, LoggedRow, NewContactRow, NewNoteRow, NoteRow};
 use crate::schema::{business_counters, contact_blocks, contact_notes, contacts, deletions, events, leads};
-use crate::statement::RunQueryDsl;
+use crate::statement::{Prepare as _, RunQueryDsl};
 
 /// What an entry of `erasure_records` is, and what a stored answer shows.
 pub(super) const LEAD: i32 = 1;
@@ -654,6 +654,7 @@ impl ContactStore for Writing {
                 contacts::updated.eq(updated.epoch_seconds()),
                 contacts::version.eq(contact.version.number()),
             ))
+            .prepared()
             .execute(conn)
             .await
             .map(drop)
@@ -669,6 +670,7 @@ impl ContactStore for Writing {
         // No list is narrowed by it.
         diesel::update(contacts::table.find((business.get(), id.get())))
             .set(contacts::password_hash.eq(hash.as_ref().map(PasswordHash::as_phc)))
+            .prepared()
             .execute(self.conn().await?)
             .await
             .map(drop)
@@ -810,6 +812,7 @@ async fn count_writes(conn: &mut Conn, business: BusinessId, more: i64) -> Store
             business_counters::contacts.eq(business_counters::contacts + more),
             business_counters::contact_writes.eq(business_counters::contact_writes + 1),
         ))
+        .prepared()
         .execute(conn)
         .await
         .map(drop)

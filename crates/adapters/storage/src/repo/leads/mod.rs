@@ -27,7 +27,7 @@ use super::{Conn, Db, contacts, dialect, list};
 use crate::error::store_error;
 use crate::models::{AssessmentRow, LeadRow, LeadValues, NewLeadRow};
 use crate::schema::{businesses, lead_vehicles, leads};
-use crate::statement::RunQueryDsl;
+use crate::statement::{Prepare as _, RunQueryDsl};
 
 pub(super) const OWNED_TABLES: &[OwnedTable] = &[
     OwnedTable::new("lead_vehicles", "vehicle_id, lead_id", 500),
@@ -197,6 +197,7 @@ impl LeadStore for Writing {
                 values.changes(stored.as_ref()),
                 leads::version.eq(lead.version.number()),
             ))
+            .prepared()
             .execute(conn)
             .await
             .map_err(store_error)?;
@@ -206,8 +207,15 @@ impl LeadStore for Writing {
 
     async fn delete_lead(&mut self, business: BusinessId, id: LeadId) -> StoreResult<()> {
         let row = leads::table.find((business.get(), id.get()));
+        // In this order: its vehicles go with it, and a vehicle that is deleted takes its leads' along.
+        let _: Option<i64> = dialect::for_update!(row.select(leads::id))
+            .get_result(self.conn_after_sending().await?)
+            .await
+            .optional()
+            .map_err(store_error)?;
+        self.lock_counters(business).await?;
         let deleted = diesel::delete(row)
-            .execute(self.conn_after_sending().await?)
+            .execute(self.conn().await?)
             .await
             .map_err(store_error)?;
         if deleted > 0 {
@@ -223,7 +231,10 @@ impl LeadStore for Writing {
         vehicle: VehicleId,
         at: Timestamp,
     ) -> StoreResult<bool> {
-        vehicles::associate(self.conn_after_sending().await?, business, lead, vehicle, at).await
+        self.flush().await?;
+        // A vehicle that is deleted meanwhile has its place in lists behind them.
+        self.lock_counters(business).await?;
+        vehicles::associate(self.conn().await?, business, lead, vehicle, at).await
     }
 
     async fn dissociate_vehicle(
@@ -232,7 +243,9 @@ impl LeadStore for Writing {
         lead: LeadId,
         vehicle: VehicleId,
     ) -> StoreResult<bool> {
-        vehicles::dissociate(self.conn_after_sending().await?, business, lead, vehicle).await
+        self.flush().await?;
+        self.lock_counters(business).await?;
+        vehicles::dissociate(self.conn().await?, business, lead, vehicle).await
     }
 
     async fn contacts_like(&mut self, business: BusinessId, keys: &SenderKeys) -> StoreResult<Vec<ContactSuggestion>> {

@@ -14,7 +14,7 @@ use super::super::owned::OwnedTable;
 use super::super::session::{Reading, Writing};
 use super::super::{Conn, Db};
 use crate::error::{other, store_error};
-use crate::statement::RunQueryDsl;
+use crate::statement::{Prepare as _, RunQueryDsl};
 
 pub(in super::super) const OWNED_TABLES: &[OwnedTable] = &[OwnedTable::new("vehicle_documents", "id", 100)];
 
@@ -196,6 +196,7 @@ impl VehicleFileStore for Writing {
     async fn save_vehicle_document(&mut self, business: BusinessId, document: &VehicleDocument) -> StoreResult<()> {
         diesel::update(vehicle_documents::table.find((business.get(), document.id.get())))
             .set(DocumentValues::new(document)?)
+            .prepared()
             .execute(self.conn().await?)
             .await
             .map(drop)

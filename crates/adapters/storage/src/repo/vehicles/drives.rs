@@ -17,7 +17,7 @@ use super::super::session::{Reading, Writing};
 use super::super::size::within_bytes;
 use super::super::{Conn, Db, contacts, dialect};
 use crate::error::{other, store_error};
-use crate::statement::RunQueryDsl;
+use crate::statement::{Prepare as _, RunQueryDsl};
 
 pub(in super::super) const OWNED_TABLES: &[OwnedTable] = &[OwnedTable::new("vehicle_drives", "id", 20)];
 
@@ -304,6 +304,7 @@ impl TestDriveStore for Writing {
     async fn save_drive(&mut self, business: BusinessId, drive: &TestDrive) -> StoreResult<()> {
         diesel::update(vehicle_drives::table.find((business.get(), drive.id.get())))
             .set(DriveValues::new(&drive.content)?)
+            .prepared()
             .execute(self.conn().await?)
             .await
             .map(drop)

@@ -1,8 +1,6 @@
 //! Vehicles.
 //!
-//! What a list is narrowed to is in [`listed`].
-//!
-//! All transactions take locks in one order: a contact, a vehicle, its test drives, the business's counters.
+//! What a list is narrowed to is in [`listed`]. Locks are taken in the order of [`repo`](super).
 
 pub(super) mod documents;
 pub(super) mod drives;
@@ -26,7 +24,7 @@ use super::{Conn, contacts, dialect, list};
 use crate::error::store_error;
 use crate::models::{FactsValues, NewFactsRow, NewVehicleRow, VehicleRow, VehicleValues};
 use crate::schema::{business_counters, vehicle_channels, vehicle_customers, vehicle_facts, vehicle_tags, vehicles};
-use crate::statement::RunQueryDsl;
+use crate::statement::{Prepare as _, RunQueryDsl};
 
 pub(super) const OWNED_TABLES: &[OwnedTable] = &[
     OwnedTable::new("vehicle_channels", "channel, vehicle_id", 500),
@@ -206,6 +204,7 @@ impl VehicleStore for Writing {
                 VehicleValues::new(vehicle)?,
                 vehicles::version.eq(vehicle.version.number()),
             ))
+            .prepared()
             .execute(self.conn().await?)
             .await
             .map_err(store_error)?;
@@ -225,6 +224,7 @@ impl VehicleStore for Writing {
         if let Some(changes) = FactsValues::new(vehicle).changes(known.as_ref()) {
             diesel::update(facts)
                 .set(changes)
+                .prepared()
                 .execute(conn)
                 .await
                 .map_err(store_error)?;
@@ -431,6 +431,7 @@ async fn next_vehicle(
             business_counters::vehicle_created.eq(latest),
         ))
         .returning((business_counters::vehicle_number, business_counters::vehicle_created))
+        .prepared()
         .get_result(conn)
         .await
         .map_err(store_error)
@@ -445,6 +446,7 @@ async fn count_writes(conn: &mut Conn, business: BusinessId, more: More) -> Stor
             business_counters::vehicles_for_sale.eq(business_counters::vehicles_for_sale + more.for_sale),
             business_counters::vehicle_writes.eq(business_counters::vehicle_writes + 1),
         ))
+        .prepared()
         .execute(conn)
         .await
         .map(drop)

@@ -3,9 +3,8 @@
 //! Subscriptions are written here. Their histories and the event log are read in [`history`]; events become deliveries in
 //! [`fan_out`], and these are taken and tried by way of [`queue`].
 //!
-//! All transactions take locks in one order: subscriptions, the business's counters, deliveries, queues; several queues in the
-//! order of their keys. So what is left in queues is noted at the end of the transaction, for all at once ([`due`]);
-//! and a transaction that takes from queues waits for nothing but them.
+//! Locks are taken in the order of [`repo`](super). What is left in queues is noted at the end of the transaction, for all at once
+//! ([`due`]); and a transaction that takes from queues waits for nothing but them.
 
 pub(super) mod due;
 mod endpoint;
@@ -23,6 +22,7 @@ use forecourt_webhooks::{
 };
 
 pub(super) use history::{first_since, latest};
+pub(super) use queue::lock_deliveries_of;
 
 /// How many deliveries of a deleted subscription one transaction fails.
 const FAILED_AT_ONCE: i64 = 500;

@@ -16,15 +16,14 @@ use forecourt_webhooks::{
 
 use super::super::accounts::business;
 use super::super::session::Writing;
-use super::super::{deliveries, dialect};
+use super::super::{Conn, deliveries, dialect};
 use super::endpoint::{business_tag, earliest, open_endpoint};
 use super::history;
 use crate::error::store_error;
 use crate::models::{AttemptRow, AttemptValues, DueRow, EndpointRow, status_code};
 use crate::schema::{businesses, events, webhook_deliveries, webhook_queues, webhooks};
-use crate::statement::RunQueryDsl;
+use crate::statement::{Prepare as _, RunQueryDsl};
 
-const PENDING: i32 = status_code(DeliveryStatus::Pending);
 const SECONDS_PER_DAY: i64 = 86_400;
 /// What the index of deletions says of its events, in the same words.
 const DELETIONS: &str = "events.name IN ('contact.deleted', 'lead.deleted', 'vehicle.deleted')";
@@ -123,6 +122,7 @@ impl DeliveryQueue for Writing {
         });
         diesel::update(queue)
             .set(webhook_queues::next_due.eq(next))
+            .prepared()
             .execute(self.conn().await?)
             .await
             .map_err(store_error)?;
@@ -133,9 +133,9 @@ impl DeliveryQueue for Writing {
     }
 
     async fn give_back(&mut self, endpoint: EndpointKey, deliveries: &[DeliveryId], due: Moment) -> StoreResult<()> {
-        let ids = deliveries.iter().map(|id| id.get()).collect();
-        let held = of(endpoint.business, ids).filter(webhook_deliveries::lease.is_not_null());
-        diesel::update(held)
+        let ids: Vec<i64> = deliveries.iter().map(|id| id.get()).collect();
+        let held = lock_deliveries(self.conn().await?, endpoint.business, ids).await?;
+        diesel::update(of(endpoint.business, held))
             .set((
                 webhook_deliveries::lease.eq(None::<i64>),
                 webhook_deliveries::due.eq(Some(due.epoch_millis())),
@@ -248,6 +248,7 @@ impl DeliveryQueue for Writing {
                 webhooks::last_status.eq(health.last_status.map(LastStatus::as_str)),
                 webhooks::last_delivery_at.eq(health.last_delivery_at.map(Timestamp::epoch_seconds)),
             ))
+            .prepared()
             .execute(self.conn().await?)
             .await
             .map_err(store_error)?;
@@ -279,30 +280,35 @@ impl DeliveryQueue for Writing {
     }
 }
 
-/// How an event is looked at before its delivery is taken: its number, its record, the bytes of its data.
+/// How an event is looked at before its delivery is taken, and locked: its number, its record, the bytes of its data.
 type Glimpse = (i64, i64, i64);
 
 impl Writing {
     /// The first of these rows whose data fit into so many bytes, at least one, and whether any were left out. Updates of
-    /// records that have been deleted since are dropped.
+    /// records that have been deleted since are dropped. What another transaction is changing the event of is left out too: it may be taking
+    /// a person out of it, and is not waited for.
     async fn sendable(
         &mut self,
         business: BusinessId,
-        rows: Vec<DueRow>,
+        mut rows: Vec<DueRow>,
         bytes: usize,
     ) -> StoreResult<(Vec<DueRow>, bool)> {
         let sequences: Vec<i64> = rows.iter().filter_map(|row| row.sequence).collect();
         if sequences.is_empty() {
             return Ok((rows, false));
         }
-        let glimpses: Vec<Glimpse> = events::table
-            .filter(events::business_id.eq(business.get()))
-            .filter(events::sequence.eq_any(sequences))
-            .select((
-                events::sequence,
-                events::record,
-                sql::<BigInt>("CAST(octet_length(events.data) AS BIGINT)"),
-            ))
+        let wanted = || {
+            events::table
+                .filter(events::business_id.eq(business.get()))
+                .filter(events::sequence.eq_any(sequences.clone()))
+        };
+        let glimpses = wanted().select((
+            events::sequence,
+            events::record,
+            sql::<BigInt>("CAST(octet_length(events.data) AS BIGINT)"),
+        ));
+        // A transaction that erases something from them either came first, or finds out who was sent it.
+        let glimpses: Vec<Glimpse> = dialect::share_unlocked!(glimpses)
             .load(self.conn().await?)
             .await
             .map_err(store_error)?;
@@ -310,6 +316,20 @@ impl Writing {
             .into_iter()
             .map(|(sequence, record, bytes)| (sequence, (record, bytes)))
             .collect();
+        let mut cut = false;
+        if sequences.iter().any(|sequence| !events.contains_key(sequence)) {
+            let recorded: Vec<i64> = wanted()
+                .select(events::sequence)
+                .load(self.conn().await?)
+                .await
+                .map_err(store_error)?;
+            let is_locked = |row: &DueRow| {
+                row.sequence
+                    .is_some_and(|sequence| recorded.contains(&sequence) && !events.contains_key(&sequence))
+            };
+            cut = rows.iter().any(is_locked);
+            rows.retain(|row| !is_locked(row));
+        }
         let event = |row: &DueRow| row.sequence.and_then(|sequence| events.get(&sequence));
         let rows = self.drop_superseded(business, rows, |row| event(row).map(|(record, _)| *record));
         let mut rows = rows.await?;
@@ -322,7 +342,7 @@ impl Writing {
             }
             fit += 1;
         }
-        let cut = fit < rows.len();
+        cut |= fit < rows.len();
         rows.truncate(fit);
         Ok((rows, cut))
     }
@@ -401,11 +421,7 @@ impl Writing {
                 .filter(events::business_id.eq(business.get()))
                 .filter(events::sequence.eq_any(sequences))
                 .select((events::sequence, (events::data, events::record, events::created)));
-            // A transaction that erases something from them either comes first, or finds out who was sent it.
-            dialect::for_share!(query)
-                .load(self.conn().await?)
-                .await
-                .map_err(store_error)?
+            query.load(self.conn().await?).await.map_err(store_error)?
         };
         let recorded: HashMap<i64, (Arc<str>, i64, i64)> = recorded
             .into_iter()
@@ -504,18 +520,29 @@ impl Writing {
             if oldest.is_none_or(|(_, created)| created >= old) {
                 continue;
             }
-            let first: Vec<(i64, i64)> = events::table
+            let first = events::table
                 .filter(events::business_id.eq(business))
                 .order(events::sequence)
                 .limit(left)
-                .select((events::sequence, events::created))
+                .select((events::sequence, events::created));
+            let first: Vec<(i64, i64)> = dialect::skip_locked!(first)
                 .load(self.conn().await?)
                 .await
                 .map_err(store_error)?;
-            if let Some((last, _)) = first.iter().take_while(|(_, created)| *created < old).last() {
+            // Up to the first one that another transaction has locked, which leaves a gap: the log begins at one place.
+            let Some(&(start, _)) = first
+                .first()
+                .filter(|(start, _)| oldest.is_some_and(|(oldest, _)| oldest == *start))
+            else {
+                continue;
+            };
+            let adjoining = (start..)
+                .zip(&first)
+                .take_while(|(number, (sequence, _))| number == sequence);
+            if let Some((last, _)) = adjoining.take_while(|(_, (_, created))| *created < old).last() {
                 let oldest = events::table
                     .filter(events::business_id.eq(business))
-                    .filter(events::sequence.le(*last));
+                    .filter(events::sequence.le(last));
                 let forgotten = diesel::delete(oldest)
                     .execute(self.conn().await?)
                     .await
@@ -534,15 +561,52 @@ fn key((business, webhook): (i64, i64)) -> EndpointKey {
     }
 }
 
-/// Those of a business's deliveries with these ids that are pending.
+/// A business's deliveries with these ids. Those that are due or leased are pending; a condition on the status would have the plan
+/// depend on how many were pending when statistics were gathered.
 #[diesel::dsl::auto_type(no_type_alias)]
 fn of(business: BusinessId, ids: Vec<i64>) -> _ {
     let business: i64 = business.get();
-    let pending: i32 = PENDING;
     webhook_deliveries::table
         .filter(webhook_deliveries::business_id.eq(business))
         .filter(webhook_deliveries::id.eq_any(ids))
-        .filter(webhook_deliveries::status.eq(pending))
+}
+
+/// Locks deliveries in the order of their ids; answers which of them are leased.
+async fn lock_deliveries(conn: &mut Conn, business: BusinessId, ids: Vec<i64>) -> StoreResult<Vec<i64>> {
+    let rows = of(business, ids)
+        .order((webhook_deliveries::business_id, webhook_deliveries::id))
+        .select((webhook_deliveries::id, webhook_deliveries::lease));
+    let rows: Vec<(i64, Option<i64>)> = dialect::for_no_key_update!(rows)
+        .load(conn)
+        .await
+        .map_err(store_error)?;
+    let leased = rows.into_iter().filter(|(_, lease)| lease.is_some());
+    Ok(leased.map(|(id, _)| id).collect())
+}
+
+/// Locks the deliveries of these events that are under way or were answered, in the order of their ids.
+pub(in super::super) async fn lock_deliveries_of(
+    conn: &mut Conn,
+    business: BusinessId,
+    events: &[i64],
+) -> StoreResult<()> {
+    macro_rules! ids {
+        ($column:ident) => {
+            webhook_deliveries::table
+                .filter(webhook_deliveries::business_id.eq(business.get()))
+                .filter(webhook_deliveries::sequence.is_not_null())
+                .filter(webhook_deliveries::sequence.eq_any(events.to_vec()))
+                .filter(webhook_deliveries::$column.is_not_null())
+                .select(webhook_deliveries::id)
+                .load(conn)
+                .await
+                .map_err(store_error)?
+        };
+    }
+    let mut ids: Vec<i64> = ids!(lease);
+    let answered: Vec<i64> = ids!(response_body);
+    ids.extend(answered);
+    lock_deliveries(conn, business, ids).await.map(drop)
 }
 
 fn attempt_row(attempt: &AttemptRecord) -> AttemptRow {
