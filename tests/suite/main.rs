@@ -67,6 +67,7 @@ mod listing_feeds;
 mod listings;
 mod logging;
 mod long_polls;
+mod mail_quotas;
 mod mail_texts;
 mod meta;
 mod metrics;

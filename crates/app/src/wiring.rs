@@ -3,7 +3,7 @@
 use std::{fs::DirBuilder, io, net::SocketAddr, os::unix::fs::DirBuilderExt as _, sync::Arc, thread, time::Duration};
 
 use async_trait::async_trait;
-use forecourt_accounts::{LocalRateCounters, RateCounters};
+use forecourt_accounts::{KeyUses, LocalRateCounters, RateCounters};
 use forecourt_contacts::Argon2idHasher;
 use forecourt_dealership::Database;
 use forecourt_file_store::ObjectFileStore;
@@ -184,6 +184,7 @@ pub(crate) async fn open_database(settings: &Settings) -> Result<Arc<dyn Databas
         policy: settings.webhook_policy(),
         watcher: None,
         files: file_addresses(settings),
+        mails_per_day: settings.mails_per_business_per_day.0,
     }))
 }
 
@@ -201,6 +202,7 @@ pub(crate) fn database(
         policy: settings.webhook_policy(),
         watcher: Some(watcher),
         files: file_addresses(settings),
+        mails_per_day: settings.mails_per_business_per_day.0,
     })
 }
 
@@ -351,7 +353,7 @@ pub(crate) fn analyst(settings: &Settings) -> Result<Option<Arc<dyn Analyst>>, W
         request_timeout: timeout,
         // A second request may follow an answer that cannot be used.
         total_timeout: (timeout.saturating_mul(3) / 2).min(LONGEST_READING),
-        ..OpenAiConfig::new(url.0.as_str(), model, key)
+        ..OpenAiConfig::new(url.0.reveal().as_str(), model, key)
     });
     let budget = DailyBudget::new(settings.lead_ai_daily_reads);
     let model = Budgeted::new(model.map_err(WiringError::LeadAi)?, budget, Arc::new(SystemClock));
@@ -387,6 +389,7 @@ pub(crate) fn listen(
     settings: &Settings,
     storage: Storage,
     key: SecretKey,
+    key_uses: Arc<KeyUses>,
     watcher: Arc<dyn Watcher>,
     notifier: EventNotifier,
     metrics: Option<Metrics>,
@@ -415,6 +418,7 @@ pub(crate) fn listen(
         clock: Arc::new(SystemClock),
         random: Arc::new(SystemRandom),
         counters: counters(settings)?,
+        key_uses,
         metrics,
         projections: projections(),
         notifier,

@@ -225,6 +225,7 @@ impl Storage {
             policy,
             watcher,
             files,
+            mails_per_day,
         } = ports;
         let dependencies = Arc::new(Dependencies {
             clock,
@@ -233,6 +234,7 @@ impl Storage {
             policy,
             watcher,
             files,
+            mails_per_day,
             subscribers: Subscribers::default(),
         });
         match self {
@@ -256,6 +258,8 @@ pub struct Ports {
     pub watcher: Option<Arc<dyn Watcher>>,
     /// Where public files are read, which listings have the addresses of.
     pub files: FileAddresses,
+    /// How many mails a business may send in a UTC day; `None` is any number.
+    pub mails_per_day: Option<u32>,
 }
 
 /// What the stores need besides a connection.
@@ -266,6 +270,7 @@ pub(crate) struct Dependencies {
     policy: Policy,
     watcher: Option<Arc<dyn Watcher>>,
     files: FileAddresses,
+    mails_per_day: Option<u32>,
     subscribers: Subscribers,
 }
 

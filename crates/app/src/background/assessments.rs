@@ -64,6 +64,8 @@ impl Assessments {
             mailer: _,
             files: _,
             installation: _,
+            key_uses: _,
+            mail_folder: _,
         } = ports.clone();
         Self {
             database,
@@ -382,6 +384,8 @@ mod tests {
             files: Arc::new(MemoryFileStore::default()),
             installation: "ours".into(),
             analyst: Some(Arc::clone(&analyst) as Arc<dyn Analyst>),
+            key_uses: Arc::default(),
+            mail_folder: "mail".into(),
         };
         let job = Assessments::new(&ports);
         Stage {

@@ -1,7 +1,8 @@
 //! What a job is, and what it works with.
 
-use std::{sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
+use forecourt_accounts::KeyUses;
 use forecourt_dealership::Database;
 use forecourt_files::FileStore;
 use forecourt_kernel::{BoxError, Clock, Mailer};
@@ -44,4 +45,8 @@ pub(crate) struct Ports {
     pub(crate) installation: Arc<str>,
     /// Reads the conversations of leads; `None` if none are to be read.
     pub(crate) analyst: Option<Arc<dyn Analyst>>,
+    /// The keys that were seen in use.
+    pub(crate) key_uses: Arc<KeyUses>,
+    /// Where mails lie that were written as files.
+    pub(crate) mail_folder: PathBuf,
 }

@@ -66,10 +66,13 @@ pub(super) async fn serve(settings: &Settings, with_demo: bool) -> Result<(), Co
         files: wiring::files(settings)?,
         installation: facts.installation.as_str().into(),
         analyst: wiring::analyst(settings)?,
+        key_uses: Arc::default(),
+        mail_folder: settings.mail_folder(),
     };
     let sending = wiring::sending(settings, Arc::clone(&buffer))?;
     let metrics = wiring::metrics(settings)?;
-    let running = wiring::listen(settings, storage, key, buffer, notifier, metrics.clone())?;
+    let key_uses = Arc::clone(&ports.key_uses);
+    let running = wiring::listen(settings, storage, key, key_uses, buffer, notifier, metrics.clone())?;
     // From here on nothing can fail: what was accepted is answered before the process ends.
     let (trigger, ends) = shutdown();
     let (sending_trigger, sending_ends) = shutdown();
@@ -89,6 +92,9 @@ pub(super) async fn serve(settings: &Settings, with_demo: bool) -> Result<(), Co
     let stopped = async {
         // First all that may commit, then the sender: so it is notified of every commit, and gives back what it does not send.
         tokio::join!(running.stop(), background.jobs_ended(TIMEOUT));
+        if let Err(error) = background::store_key_uses(&*ports.database, &ports.key_uses).await {
+            tracing::warn!(error = chain(&error), "the last use of some keys is not stored");
+        }
         sending_trigger.pull();
         background.sending_ended(TIMEOUT).await;
     };

@@ -114,11 +114,38 @@ pub struct PoolLoad {
     pub waiting: usize,
 }
 
+/// What a look into the queue of mails came to.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct TakenMails {
+    /// The mails that are leased.
+    pub mails: Vec<PendingMail>,
+    /// The business that had the last turn, if any had one.
+    pub last: Option<BusinessId>,
+    /// Whether more may be due.
+    pub more: bool,
+    /// The businesses that have sent as many mails as they may in a day; theirs wait for the next.
+    pub over_quota: Vec<BusinessId>,
+    /// The mails that were given up, with their businesses: the next day comes later than they may wait.
+    pub given_up: Vec<(i64, BusinessId)>,
+}
+
+impl TakenMails {
+    /// How long a mail may wait for a day on which its business may send it, in seconds.
+    pub const MAX_WAIT_SECONDS: i64 = 7 * 86_400;
+}
+
 /// The queue of mails, for the background work that sends them.
 #[async_trait]
 pub trait MailQueue: Send {
-    /// Leases at most `limit` due mails until `lease`: no other caller gets them before then.
-    async fn take_mails(&mut self, now: Timestamp, lease: Timestamp, limit: u32) -> StoreResult<Vec<PendingMail>>;
+    /// Leases at most `limit` due mails until `lease`: no other caller gets them before then. Businesses take turns, beginning
+    /// behind the one of `after`. Each mail that was not leased before is one of those that its business may send in the UTC day.
+    async fn take_mails(
+        &mut self,
+        after: BusinessId,
+        now: Timestamp,
+        lease: Timestamp,
+        limit: u32,
+    ) -> StoreResult<TakenMails>;
 
     /// Drops a mail that was sent, or that never can be.
     async fn drop_mail(&mut self, id: i64) -> StoreResult<()>;

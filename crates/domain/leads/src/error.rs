@@ -23,6 +23,9 @@ pub enum LeadError {
     /// The mail server cannot be reached, or refuses the recipient (`lead_send_failed`).
     #[error("the reply could not be sent")]
     SendFailed(#[source] BoxError),
+    /// The business has sent as many mails as it may in a day (`lead_send_failed`).
+    #[error("the business may send no more mails today")]
+    TooManyMails,
     /// The request is not valid.
     #[error("{0}")]
     Invalid(ValidationErrors),

@@ -68,7 +68,7 @@ codes! {
     }
     CONTACT_LOGIN_EMAIL_FAILED = INTERNAL_SERVER_ERROR, "contact_login_email_failed" {
         meaning: "The mail with the login details could not be sent.",
-        cause: "The mail server could not be reached or refused the mail. The password was not changed.",
+        cause: "The mail server could not be reached or refused the mail, or the business has sent as many mails as it may in a UTC day. The password was not changed.",
         remedy: "Try again after a while. If it keeps failing, ask the operator of the installation to look at the mail settings.",
     }
     CONTACT_LOGIN_PASSWORD_UNAVAILABLE = INTERNAL_SERVER_ERROR, "contact_login_password_unavailable" {

@@ -18,6 +18,7 @@ use crate::{
     code::Code,
     error::{ApiError, chain},
     list::{PageEnvelope, RecordSize},
+    metrics,
     operation::{Declared, Operation, operations},
     parameters::{FieldsParameter, PageParameters},
     record::Personal,
@@ -57,8 +58,8 @@ async fn list_lead_messages(call: Call) -> Result<Answer, ApiError> {
 /// Add a message to a lead
 ///
 /// One that came `in` makes the lead new_message and has the AI read the conversation; one that goes `out` makes it replied. Both raise the lead's version and emit lead.updated. A message that goes out on channel `email` is mailed to
-/// the lead's address; if that is missing, or the mail server cannot be reached or refuses it, the answer is 422
-/// `lead_send_failed`, and no message is added.
+/// the lead's address; if that is missing, the mail server cannot be reached or refuses it, or the business has sent as many mails as
+/// it may in a day, the answer is 422 `lead_send_failed`, and no message is added.
 #[utoipa::path(post, path = "/2.0/leads/{id}/messages", tag = "leads", security(("bearer" = ["lead-messages:write"])),
     params(IdParameter), request_body = MessageBody,
     responses((status = 201, description = "The message that was added", body = Envelope<LeadMessage>),
@@ -84,8 +85,11 @@ async fn create_lead_message(call: Call) -> Result<Reply, ApiError> {
     }
     call.write(message, async |session: &mut dyn Session, message| {
         let lead = call.target(Code::LEAD_NOT_FOUND)?;
-        let message = leads::add_message(session, call.clock().as_ref(), &call.caller, lead, message).await?;
-        call.created(&message)
+        let added = leads::add_message(session, call.clock().as_ref(), &call.caller, lead, message).await;
+        if matches!(added, Err(LeadError::TooManyMails)) {
+            metrics::count_refused_mail();
+        }
+        call.created(&added?)
     })
     .await
 }

@@ -164,9 +164,11 @@ pub(crate) fn a_key(number: u8, business: Option<BusinessId>) -> ApiKey {
         secret_hash: SecretHash::from_bytes([number; 32]),
         business,
         scopes: ScopeSet::NONE,
+        from: Vec::new(),
         created: at(0),
         expires: None,
         revoked: None,
+        last_used: None,
     }
 }
 

@@ -86,6 +86,8 @@ fn parts(database: &MemoryDatabase, client: Arc<dyn WebhookClient>) -> (Ports, S
         files: Arc::new(forecourt_files::testing::MemoryFileStore::default()),
         installation: "ours".into(),
         analyst: None,
+        key_uses: Arc::default(),
+        mail_folder: "mail".into(),
     };
     let sending = Sending {
         buffer: Arc::new(DeliveryBuffer::new(|_| ())),

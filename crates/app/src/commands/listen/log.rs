@@ -36,7 +36,7 @@ pub(crate) struct LogReply {
 #[derive(PartialEq, Eq, Debug, thiserror::Error)]
 pub(crate) enum ListenError {
     /// There is no token to identify the caller.
-    #[error("a token is needed: --token TOKEN, or the environment variable FORECOURT_TOKEN")]
+    #[error("a token is needed: the environment variable FORECOURT_TOKEN names it")]
     NoToken,
     /// The token is not good enough.
     #[error("{server} refuses the token: {code}: {message}")]

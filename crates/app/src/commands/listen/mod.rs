@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::CommandError;
 use crate::{
-    cli::{ListenArgs, Redacted},
+    cli::{self, ListenArgs},
     output,
     shutdown::Signals,
     system::{SystemClock, SystemRandom},
@@ -45,7 +45,7 @@ impl Listening {
     /// # Errors
     /// [`ListenError::NoToken`], and those of [`wiring`].
     fn new(args: &ListenArgs) -> Result<Self, CommandError> {
-        let Redacted(token) = args.token().ok_or(ListenError::NoToken)?;
+        let token = cli::listen_token().ok_or(ListenError::NoToken)?;
         Ok(Self {
             log: wiring::event_log(&args.server, &token)?,
             client: wiring::local_client()?,
@@ -81,12 +81,9 @@ impl Follower {
     fn new(listening: Listening, args: ListenArgs) -> Self {
         let ListenArgs {
             forward_to,
-            // What the log is read with knows it.
-            token: _,
             server,
             events,
             from_start,
-            secret,
             json,
         } = args;
         let start = if from_start { Start::Oldest } else { Start::Latest };
@@ -94,10 +91,7 @@ impl Follower {
             listening,
             query: Query::new(start, &events),
             server: server.0,
-            secret: secret.map_or_else(
-                || Secret::generate(&SystemRandom),
-                |secret| Secret::from_stored(secret.0),
-            ),
+            secret: cli::listen_secret().map_or_else(|| Secret::generate(&SystemRandom), Secret::from_stored),
             forward_to,
             report: Report { json },
         }

@@ -68,7 +68,8 @@ pub async fn outgoing_mail(
 ///
 /// # Errors
 /// [`LeadError::Invalid`] as [`validate_message`] finds, then [`LeadError::NotFound`], then [`LeadError::VersionMismatch`], then
-/// [`LeadError::NoAddress`] if it is to be mailed and the lead has no email address; [`LeadError::Store`].
+/// [`LeadError::NoAddress`] if it is to be mailed and the lead has no email address, then [`LeadError::TooManyMails`] if the business
+/// has sent as many mails as it may in a day; [`LeadError::Store`].
 pub async fn add_message(
     store: &mut dyn ConversationStore,
     clock: &dyn Clock,
@@ -101,8 +102,10 @@ pub async fn add_message(
     };
     let mail = recipient.map(|(address, continued)| reply_mail(&added, &content, address, continued, &by.business));
     save(store, now, &by.business, stored, content).await?;
-    if let Some(mail) = mail {
-        store.queue_mail(business, mail, now).await?;
+    if let Some(mail) = mail
+        && !store.queue_awaited_mail(business, mail, now).await?
+    {
+        return Err(LeadError::TooManyMails);
     }
     if added.direction == Direction::In {
         store.request_assessment(business, lead, now).await?;
