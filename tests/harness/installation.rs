@@ -280,7 +280,8 @@ impl Installation {
 /// A business of an installation.
 #[derive(Clone, Debug)]
 pub struct Business {
-    pub(crate) installation: Installation,
+    /// Whose it is.
+    pub installation: Installation,
     /// Its tag.
     pub tag: String,
 }

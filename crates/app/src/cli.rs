@@ -100,6 +100,9 @@ Example:
     /// Check the files of businesses
     #[command(subcommand)]
     Files(FilesCommand),
+    /// Begin a new epoch, after the database has gone back to an earlier state
+    #[command(subcommand)]
+    Epoch(EpochCommand),
     /// Fill a business with made-up data
     #[command(after_help = "\
 The data is the same for the same seed and business. Records are spread over the past two years; nobody is told of them: they \
@@ -305,7 +308,25 @@ Examples:
     },
 }
 
-/// What can be done with files.
+/// Commands on the epoch of the database.
+#[derive(Debug, Subcommand)]
+pub(crate) enum EpochCommand {
+    /// Begin a new epoch: to be done once after each restore of a dump or a copy, before servers start on it
+    #[command(after_help = "\
+A restored database gives versions and event numbers out a second time. In a new epoch entity tags and cursors from before are not \
+taken for those of now, and clients of the event log and of the changes of listings learn that they have to begin anew. Servers that \
+run take it up within 5 seconds. A PostgreSQL standby that is promoted begins one by itself.
+
+Examples:
+  forecourt epoch raise
+  forecourt epoch raise --json")]
+    Raise {
+        #[command(flatten)]
+        format: Format,
+    },
+}
+
+/// Commands on the stored files.
 #[derive(Debug, Subcommand)]
 pub(crate) enum FilesCommand {
     /// Compare the files that are recorded with those that are stored, and report each that only one of the two has

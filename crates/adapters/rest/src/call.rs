@@ -6,7 +6,7 @@ use actix_web::{HttpRequest, http::header};
 use forecourt_accounts::{Caller, KeyedRequest, Rules, Token};
 use forecourt_dealership::{ReadSession, Session};
 use forecourt_kernel::{
-    BoxError, Clock, ListName, NotAnId, Precondition, Projection, Random, Target, ValidationErrors,
+    BoxError, Clock, Epoch, ListName, NotAnId, Precondition, Projection, Random, Target, ValidationErrors,
 };
 use percent_encoding::percent_decode_str;
 use serde::de::DeserializeOwned;
@@ -21,6 +21,8 @@ use crate::{
 pub(crate) struct Call {
     pub(crate) worker: Rc<Worker>,
     pub(crate) caller: Caller,
+    /// The epoch of the database before anything was read of it.
+    pub(crate) epoch: Epoch,
     /// The token that the caller sent.
     pub(crate) token: Token,
     /// Where it was sent from.
@@ -70,13 +72,23 @@ impl Sender {
 impl Call {
     /// What the answer is cached under: it says the same to all who ask for this `resource` of the business with the same query at the
     /// same `revision`.
-    pub(crate) fn cache_key(&self, resource: &'static str, revision: String) -> AnswerKey {
+    pub(crate) fn cache_key(&self, resource: &'static str, revision: &str) -> AnswerKey {
         AnswerKey {
             business: self.caller.business_id(),
             resource,
             query: self.query.clone(),
-            revision,
+            revision: format!("{revision}{}", self.epoch.mark()),
         }
+    }
+
+    /// Whether the epoch is still the one in which the request came: if not, what was read may be of either.
+    pub(crate) fn epoch_stands(&self) -> bool {
+        self.worker.database.epoch() == self.epoch
+    }
+
+    /// Whether the caller has what the entity tag `etag` stands for.
+    pub(crate) fn has(&self, etag: &str) -> bool {
+        self.if_none_match.contain(etag) && self.epoch_stands()
     }
 
     /// The answer that is cached under `key`, if there is one in a coding that the caller prefers.

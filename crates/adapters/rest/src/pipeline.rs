@@ -325,6 +325,7 @@ async fn authorize(
     let call = Call {
         unknown,
         worker: Rc::clone(worker),
+        epoch: worker.database.epoch(),
         token,
         address: client.map(Client::address),
         caller,

@@ -162,6 +162,17 @@ impl Storage {
         }
     }
 
+    /// By how many milliseconds `clock` is ahead of the database's own, or behind it if that is negative; none for a file.
+    ///
+    /// # Errors
+    /// `Unavailable` if the database cannot be reached.
+    pub async fn clock_offset(&self, clock: &dyn Clock) -> StoreResult<Option<i64>> {
+        match self {
+            Self::Sqlite(engine) => engine.clock_offset(clock).await,
+            Self::Postgres(engine) => engine.clock_offset(clock).await,
+        }
+    }
+
     /// Keeps this process from writing for a `reason`, which its log has and writers meet as `Unavailable`; none ends that. Answers
     /// whether that is new.
     pub fn block_writes(&self, block: WriteBlock, reason: Option<String>) -> bool {

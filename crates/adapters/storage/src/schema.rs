@@ -59,6 +59,7 @@ diesel::table! {
         vehicle_created -> BigInt,
         event_sequence -> BigInt,
         event_created -> BigInt,
+        stamps_unordered -> Bool,
         subscribers -> BigInt,
     }
 }

@@ -8,6 +8,7 @@ use forecourt_files::FileStore;
 use forecourt_kernel::{BoxError, Clock, Mailer};
 use forecourt_leads::Analyst;
 
+use super::PurgePause;
 use crate::shutdown::Shutdown;
 
 /// What a round left behind.
@@ -43,6 +44,8 @@ pub(crate) struct Ports {
     pub(crate) files: Arc<dyn FileStore>,
     /// Which installation this is, as the database says.
     pub(crate) installation: Arc<str>,
+    /// Whether anything may be forgotten for its age.
+    pub(crate) purge_pause: PurgePause,
     /// Reads the conversations of leads; `None` if none are to be read.
     pub(crate) analyst: Option<Arc<dyn Analyst>>,
     /// The keys that were seen in use.

@@ -17,12 +17,15 @@ mod listings;
 mod mail;
 mod mail_spool;
 mod publishing;
+mod purge_pause;
 mod reopening;
+mod watch;
 mod webhooks;
 
 use std::{sync::Arc, time::Duration};
 
 use forecourt_kernel::Clock;
+use forecourt_storage::Storage;
 use tokio::{task::JoinSet, time};
 
 use crate::{counted_mailer, output::chain, shutdown::Shutdown};
@@ -42,7 +45,10 @@ use listings::{Expiry, Listings};
 use mail::MailSending;
 use mail_spool::MailSpool;
 use publishing::Publishing;
+pub(crate) use purge_pause::PurgePause;
 use reopening::Reopening;
+use watch::Watch;
+pub(crate) use watch::clock_fault;
 pub(crate) use webhooks::{DeliveryBuffer, Sending};
 
 /// The pause after the first failed round of several, and the longest one.
@@ -63,6 +69,7 @@ impl Background {
     /// waits is measured if somebody can read the figures: `is_measured`.
     pub(crate) fn start(
         ports: &Ports,
+        storage: Storage,
         sending: Sending,
         shutdown: &Shutdown,
         sending_ends: Shutdown,
@@ -77,6 +84,7 @@ impl Background {
         };
         jobs.sender
             .spawn_local(supervise_sending(ports.clone(), sending, sending_ends));
+        jobs.add(Watch::new(storage, Arc::clone(&ports.clock)), ports, shutdown);
         jobs.add(Due::<Reopening>::new(ports), ports, shutdown);
         jobs.add(Due::<Publishing>::new(ports), ports, shutdown);
         jobs.add(Due::<Expiry>::new(ports), ports, shutdown);

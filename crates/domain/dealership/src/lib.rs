@@ -16,9 +16,9 @@ mod areas;
 pub mod testing;
 
 /// What only reads. Each statement sees what has been committed by then.
-pub trait ReadSession: AreaReaders + BacklogReader {}
+pub trait ReadSession: AreaReaders + BacklogReader + AgeReader {}
 
-impl<S: AreaReaders + BacklogReader> ReadSession for S {}
+impl<S: AreaReaders + BacklogReader + AgeReader> ReadSession for S {}
 
 /// One transaction over all stores. Dropped uncommitted, it leaves nothing behind, locks included.
 #[async_trait]
@@ -178,6 +178,32 @@ impl Backlog {
 pub trait BacklogReader: Send {
     /// How much waits, at this moment. It costs milliseconds, however much there is.
     async fn backlog(&mut self) -> StoreResult<Backlog>;
+}
+
+/// What is forgotten once it is so old.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Purged {
+    /// Answers that idempotency keys replay.
+    Answers,
+    /// The histories of webhooks. Deliveries that still wait are none.
+    Deliveries,
+    /// What remains of deleted webhooks.
+    Webhooks,
+    /// The event log.
+    Events,
+    /// Removals of listings.
+    ListingRemovals,
+}
+
+/// Measures how old what is stored is, so that a clock that is wrong makes nothing be forgotten.
+#[async_trait]
+pub trait AgeReader: Send {
+    /// The stamp of the newest record; `None` if there is none.
+    async fn newest_record(&mut self) -> StoreResult<Option<Timestamp>>;
+
+    /// How much one purge may take of what is older than `before`: as much as is no older than `since`, or a tenth of all there is if
+    /// that is more.
+    async fn purge_quota(&mut self, what: Purged, before: Timestamp, since: Timestamp) -> StoreResult<u32>;
 }
 
 /// What is deleted in the background.

@@ -19,8 +19,8 @@ use forecourt_vehicles::{Vehicle, VehicleDraft, VehicleFollower, VehicleStore as
 
 pub use crate::areas::memory::MemoryRecords;
 use crate::{
-    Backlog, BacklogReader, BulkLoad, Database, DeletionQueue, Loaded, MailQueue, OpenDeletion, PoolLoad, ReadSession,
-    Session, TakenMails,
+    AgeReader, Backlog, BacklogReader, BulkLoad, Database, DeletionQueue, Loaded, MailQueue, OpenDeletion, PoolLoad,
+    Purged, ReadSession, Session, TakenMails,
 };
 
 /// All that is stored. The records of an area are members of it.
@@ -36,6 +36,10 @@ pub struct MemoryState {
     pub mails: BTreeMap<i64, QueuedMail>,
     /// Deletions, and how many parts are left of each. One of a negative record cannot go on.
     pub deletions: Vec<(OpenDeletion, u32)>,
+    /// The stamp of the newest record, as the database says.
+    pub newest_record: Option<Timestamp>,
+    /// How much one purge may take.
+    pub purge_quota: Option<u32>,
     last_mail: i64,
     /// How many mails a business may send in a day; `None` is any number.
     pub mails_per_day: Option<u32>,
@@ -334,6 +338,17 @@ impl DeletionQueue for MemorySession {
             *parts = parts.saturating_sub(1);
             *parts > 0
         }))
+    }
+}
+
+#[async_trait]
+impl AgeReader for MemorySession {
+    async fn newest_record(&mut self) -> StoreResult<Option<Timestamp>> {
+        Ok(self.state.newest_record)
+    }
+
+    async fn purge_quota(&mut self, _: Purged, _: Timestamp, _: Timestamp) -> StoreResult<u32> {
+        Ok(self.state.purge_quota.unwrap_or(u32::MAX))
     }
 }
 

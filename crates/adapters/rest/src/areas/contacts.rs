@@ -27,7 +27,7 @@ use crate::{
     },
     record::Personal,
     reply::{Answer, Deleted, Envelope, Reply},
-    schemas,
+    schemas::{self, MomentRange},
 };
 
 const LIST: ListName = ListName::new("contacts");
@@ -288,6 +288,11 @@ filters! {
     telephone: Phone;
     /// With this mobile, in any usual spelling.
     mobile: Phone;
+    /// Made between these two moments, both included; an empty one leaves that end open. `created=…` is just this moment.
+    created: MomentRange;
+    /// Last changed between these two moments, both included; an empty one leaves that end open. `updated=…` is just this
+    /// moment.
+    updated: MomentRange;
 }
 
 /// A contact to be created: [`ContactChanges`] with a name.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use forecourt_accounts::{Shown, ShownRecord};
 use forecourt_dealership::Session;
-use forecourt_kernel::{BoxError, Field, LeadId, Line, LongText, Mail, Target, ValidationErrors, View};
+use forecourt_kernel::{BoxError, Field, LeadId, LeadMessageId, Line, LongText, Mail, Target, ValidationErrors, View};
 use forecourt_leads::{self as leads, Direction, LeadError, LeadMessage, NewMessage};
 use forecourt_reference::LeadChannel;
 use serde::Deserialize;
@@ -20,7 +20,7 @@ use crate::{
     list::{PageEnvelope, RecordSize},
     metrics,
     operation::{Declared, Operation, operations},
-    parameters::{FieldsParameter, PageParameters},
+    parameters::{FieldsParameter, PageParameters, parameters},
     record::Personal,
     reply::{Answer, Envelope, Reply},
     write::Prepared,
@@ -33,6 +33,7 @@ pub(super) fn operations() -> Declared<Vec<Operation>> {
     Ok(operations![
         self::<__path_list_lead_messages> list_lead_messages,
         self::<__path_create_lead_message> create_lead_message,
+        self::<__path_read_lead_message> read_lead_message,
     ])
 }
 
@@ -53,6 +54,29 @@ async fn list_lead_messages(call: Call) -> Result<Answer, ApiError> {
         |item, message| item.show(message),
     )
     .await
+}
+
+/// Read a lead's message
+#[utoipa::path(get, path = "/2.0/leads/{id}/messages/{message_id}", tag = "leads", security(("bearer" = ["lead-messages:read"])),
+    params(IdParameter, MessageIdParameter, FieldsParameter),
+    responses((status = 200, description = "The message", body = Envelope<LeadMessage>),
+        (status = 404, description = "`lead_not_found`, `lead_message_not_found`")))]
+async fn read_lead_message(call: Call) -> Result<Reply, ApiError> {
+    let fields = call.fields()?;
+    let lead = call.id(Code::LEAD_NOT_FOUND)?;
+    let message = call.second_id::<LeadMessageId>(Code::LEAD_MESSAGE_NOT_FOUND);
+    let mut session = call.read().await?;
+    // A missing lead is reported before a missing message.
+    leads::read_lead(session.as_mut(), &call.caller, lead).await?;
+    let message = leads::read_message(session.as_mut(), &call.caller, lead, message?).await?;
+    Reply::projected(&message, fields.as_ref())
+}
+
+parameters! {
+    path MessageIdParameter;
+
+    /// Message id.
+    message_id: i64;
 }
 
 /// Add a message to a lead

@@ -25,6 +25,7 @@
 use super::{Conn, Db, Engine, Flight, Reader, Session, deliveries, dialect, search};
 
 mod accounts;
+mod age;
 mod backlog;
 mod blogs;
 mod contacts;

@@ -368,7 +368,7 @@ async fn each_list_of_vehicles_has_an_index(installation: Installation) {
 }
 
 /// Each filter by itself. A new one does not compile before it has its case.
-fn contact_filters() -> [ContactFilter; 9] {
+fn contact_filters() -> [ContactFilter; 11] {
     let ContactFilter {
         email: _,
         name: _,
@@ -377,10 +377,16 @@ fn contact_filters() -> [ContactFilter; 9] {
         zip: _,
         telephone: _,
         mobile: _,
+        created: _,
+        updated: _,
     } = ContactFilter::default();
     let all = ContactFilter::default;
     let text = || Some(WholeText::new("x"));
     let phone = Phone::parse("+441632960123", Country::GB).ok();
+    let lately = Some(Range {
+        from: Some(at(0)),
+        to: Some(at(4)),
+    });
     [
         all(),
         ContactFilter {
@@ -403,6 +409,14 @@ fn contact_filters() -> [ContactFilter; 9] {
             ..all()
         },
         ContactFilter { mobile: phone, ..all() },
+        ContactFilter {
+            created: lately,
+            ..all()
+        },
+        ContactFilter {
+            updated: lately,
+            ..all()
+        },
     ]
 }
 
@@ -783,7 +797,10 @@ async fn history_is_forgotten_by_an_index(installation: Installation) {
     let mut session = installation.begin().await;
     session.delete_webhook(business, webhook.id, at(0)).await.unwrap();
     overheard();
-    let gone = session.purge_history(at(40 * 86_400), 99).await.unwrap();
+    let before = at(8 * 86_400);
+    let gone = session.purge_deliveries(before, 99).await.unwrap()
+        + session.purge_webhooks(before, 99).await.unwrap()
+        + session.purge_events(before, 99).await.unwrap();
     session.commit().await.unwrap();
     assert_eq!(gone, 8 + 1 + 8);
     in_order(&installation, overheard()).await;

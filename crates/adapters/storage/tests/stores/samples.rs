@@ -79,6 +79,7 @@ pub(crate) fn a_full_business(tag: &str) -> Business {
             }),
             storage_limit_mb: Some(7),
             language: Some(text("de")),
+            timezone: "Europe/Busingen".parse().ok(),
             mail_texts: Some(BTreeMap::from([(
                 text("de"),
                 BTreeMap::from([(

@@ -107,14 +107,21 @@ impl Follower {
             for event in &part.data {
                 self.deliver(event).await?;
             }
+            let epoch = part.meta.epoch;
             self.query.go_on_from(&part);
             sleep_until(again).await;
             part = self.read(log::LONGEST_WAIT).await?;
+            if part.meta.epoch != epoch {
+                output::complaint(format_args!(
+                    "{}: the database went back to an earlier state; events may be missing",
+                    self.server
+                ));
+            }
         }
     }
 
     /// The next part of the log, however long the server is away.
-    async fn read(&self, wait: Duration) -> Result<LogPart, CommandError> {
+    async fn read(&mut self, wait: Duration) -> Result<LogPart, CommandError> {
         let mut pause = FIRST_ABSENCE;
         let mut missed = false;
         loop {
@@ -127,6 +134,14 @@ impl Follower {
                     return Ok(part);
                 }
                 Err(Problem::Final(error)) => return Err(error.into()),
+                Err(Problem::Expired) => {
+                    output::complaint(format_args!(
+                        "{}: the log cannot be read on from there; events are missing, and those from now on follow",
+                        self.server
+                    ));
+                    self.query.go_on_from_now();
+                    sleep(pause).await;
+                }
                 Err(Problem::Passing { why, asked }) => {
                     missed = true;
                     let wait = asked.unwrap_or(pause);
