@@ -21,6 +21,7 @@ CREATE TABLE IF NOT EXISTS listings (id INTEGER PRIMARY KEY, hash TEXT NOT NULL,
     json TEXT NOT NULL, unconfirmed INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE IF NOT EXISTS state (sequence INTEGER NOT NULL, manifest TEXT);
 INSERT INTO state SELECT 0, NULL WHERE NOT EXISTS (SELECT 1 FROM state);
+CREATE TABLE IF NOT EXISTS epoch (number INTEGER NOT NULL);
 """
 ATTEMPTS = 10  # of a request that is not answered, or with 429 or 503
 
@@ -68,6 +69,14 @@ def follow(server, copy, wait):
             copy.execute("UPDATE state SET sequence = 0")
         return True
     meta = page["meta"]
+    (known,) = copy.execute("SELECT max(number) FROM epoch").fetchone()
+    if known != meta["epoch"]:  # The server was restored: its numbers are given a second time.
+        with copy:
+            copy.execute("DELETE FROM epoch")
+            copy.execute("INSERT INTO epoch VALUES (?)", (meta["epoch"],))
+            copy.execute("UPDATE state SET sequence = 0")
+        if after > 0 and (known or meta["epoch"]):
+            return True
     with copy:
         if after == 0:  # A new beginning: what it does not bring is not listed any more.
             copy.execute("UPDATE listings SET unconfirmed = 1")

@@ -183,6 +183,16 @@ impl Installation {
         Outcome::of(self.command(&self.settings()).args(arguments)).await
     }
 
+    /// Runs a command that ends by itself, with these variables besides.
+    pub async fn run_with<'a>(
+        &self,
+        arguments: impl IntoIterator<Item = &'a str>,
+        variables: &[(&str, &str)],
+    ) -> Outcome {
+        let mut command = self.command(&self.settings());
+        Outcome::of(command.args(arguments).envs(variables.iter().copied())).await
+    }
+
     /// Runs a command whose output goes into another one, by a shell; it succeeds if both do.
     pub async fn piped_into<'a>(&self, arguments: impl IntoIterator<Item = &'a str>, reader: &str) -> Outcome {
         let mut shell = self.command_of(Path::new("bash"), &self.settings());
@@ -270,7 +280,8 @@ impl Installation {
 /// A business of an installation.
 #[derive(Clone, Debug)]
 pub struct Business {
-    pub(crate) installation: Installation,
+    /// Whose it is.
+    pub installation: Installation,
     /// Its tag.
     pub tag: String,
 }

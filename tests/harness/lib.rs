@@ -26,6 +26,7 @@
 mod answer;
 mod browser;
 mod client;
+mod clock;
 mod database;
 mod dice;
 mod installation;
@@ -46,6 +47,7 @@ mod time;
 pub use answer::{Answer, List};
 pub use browser::{Appearance, Browser};
 pub use client::{Client, Request, url_query};
+pub use clock::WrongClock;
 pub use database::Engine;
 pub use dice::Dice;
 pub use installation::{Business, Installation, Key};

@@ -18,6 +18,10 @@ both_engines! {
     the_address_behind_a_trusted_proxy_counts
     too_many_failures_block_an_address
     success_is_no_failure
+    a_block_holds_for_every_path_but_those_of_health
+    an_automatic_block_holds_for_every_path
+    requests_without_a_credential_are_limited_by_address
+    a_possible_proxy_is_not_limited
 }
 
 /// What one key may take to be refused after it was revoked.
@@ -255,4 +259,152 @@ async fn success_is_no_failure(engine: Engine) {
         shop.api.get("/2.0/leads").await.ok();
         shop.api.get("/2.0/leads/1").await.refused(404, "lead_not_found");
     }
+}
+
+/// Known paths that need no credential.
+const PUBLIC: [&str; 9] = [
+    "/",
+    "/docs",
+    "/docs/",
+    "/docs/page.js",
+    "/docs/errors",
+    "/docs/errors/rate_limited",
+    "/docs/guides/webhooks",
+    "/2.0/openapi.json",
+    "/files/1/nothing.jpg",
+];
+
+async fn a_block_holds_for_every_path_but_those_of_health(engine: Engine) {
+    let setup = |serve: harness::Serve| {
+        serve
+            .env("FORECOURT_BLOCKED_ADDRESSES", "127.0.0.1")
+            .env("FORECOURT_CORS_ORIGINS", "*")
+    };
+    let shop = Shop::open_with(engine, setup).await;
+    for path in PUBLIC {
+        for client in [&shop.server.anonymous(), &shop.api] {
+            let answer = client.get(path).await;
+            answer.refused(401, "authentication_blocked");
+            assert_eq!(answer.header("WWW-Authenticate"), Some("Bearer"), "{path}");
+            assert_eq!(client.request("HEAD", path).send().await.status, 401, "{path}");
+        }
+        let preflight = shop.server.anonymous().request("OPTIONS", path);
+        let preflight = preflight
+            .header("Origin", "https://shop.example")
+            .header("Access-Control-Request-Method", "GET");
+        assert_eq!(preflight.send().await.status, 401, "{path}");
+    }
+    for path in ["/healthz", "/readyz"] {
+        shop.server.anonymous().get(path).await;
+        assert_eq!(shop.server.anonymous().get(path).await.status, 200, "{path}");
+    }
+    shop.server
+        .anonymous()
+        .get("/nothing")
+        .await
+        .refused(404, "route_not_found");
+    let posted = shop.server.anonymous().request("POST", "/docs").send().await;
+    posted.refused(405, "method_not_allowed");
+}
+
+async fn an_automatic_block_holds_for_every_path(engine: Engine) {
+    let setup = |serve: harness::Serve| {
+        serve
+            .env("FORECOURT_AUTH_FAILURES_PER_MINUTE", 3)
+            .env("FORECOURT_TRUSTED_PROXIES", "127.0.0.1/32")
+    };
+    let shop = Shop::open_with(engine, setup).await;
+    let ask = async |path: &str, token: Option<&str>, address: &str| {
+        let client = token.map_or_else(|| shop.server.anonymous(), |token| shop.server.client(token));
+        client
+            .request("GET", path)
+            .header("X-Forwarded-For", address)
+            .send()
+            .await
+    };
+    // Tokens are not guessed at public pages either.
+    for path in ["/docs", "/2.0/leads"] {
+        let address = if path == "/docs" { "192.0.2.1" } else { "192.0.2.2" };
+        eventually("the address is blocked", Duration::from_secs(60), async || {
+            let answer = ask(path, Some("nonsense"), address).await;
+            let blocked = answer.text().contains("authentication_blocked");
+            if blocked { Ok(()) } else { Err(answer.status) }
+        })
+        .await;
+        for path in PUBLIC {
+            ask(path, None, address).await.refused(401, "authentication_blocked");
+        }
+        assert_eq!(ask("/healthz", None, address).await.status, 200);
+        assert_eq!(ask("/docs", None, "192.0.2.3").await.status, 200);
+    }
+}
+
+async fn requests_without_a_credential_are_limited_by_address(engine: Engine) {
+    const LIMIT: usize = 600;
+    let setup = |serve: harness::Serve| serve.env("FORECOURT_TRUSTED_PROXIES", "127.0.0.1/32");
+    let shop = Shop::open_with(engine, setup).await;
+    let (anonymous, known) = (shop.server.anonymous(), &shop.api);
+    let ask = async |client: &Client, path: &str, address: &str| {
+        client
+            .request("GET", path)
+            .header("X-Forwarded-For", address)
+            .send()
+            .await
+    };
+    let mut made = 0;
+    // All paths count together, those of operations too, and a network of IPv6 as one address.
+    let limited = 'limited: loop {
+        for path in [
+            "/docs/errors",
+            "/files/1/nothing.jpg",
+            "/2.0/openapi.json",
+            "/2.0/leads",
+        ] {
+            let address = format!("2001:db8::{}", made % 5);
+            let answer = ask(&anonymous, path, &address).await;
+            if answer.status == 429 {
+                break 'limited answer;
+            }
+            made += 1;
+            // A minute may end in between, and the count with it.
+            assert!(made <= 2 * LIMIT, "{path}: {}", answer.status);
+        }
+    };
+    assert!(made >= LIMIT, "after {made}");
+    limited.refused(429, "rate_limited");
+    assert!((1..=60).contains(&limited.number("Retry-After")));
+    // What follows is to be within the same minute.
+    if now() % 60 > 50 {
+        return;
+    }
+    let address = "2001:db8::ffff";
+    for path in ["/docs", "/2.0/leads", "/files/1/nothing.jpg"] {
+        ask(&anonymous, path, address).await.refused(429, "rate_limited");
+        assert!(ask(&anonymous, path, "2001:db8:0:1::1").await.status != 429, "{path}");
+    }
+    for path in ["/healthz", "/readyz"] {
+        assert_eq!(ask(&anonymous, path, address).await.status, 200, "{path}");
+    }
+    // A valid key is not limited so, and one that is not valid is none.
+    ask(known, "/2.0/leads", address).await.ok();
+    assert_eq!(ask(known, "/docs", address).await.status, 200);
+    let wrong = shop.server.client("nonsense");
+    ask(&wrong, "/docs", address).await.refused(429, "rate_limited");
+    let metrics = shop.server.admin().get("/metrics").await;
+    let counted = metrics.text().lines().find_map(|line| {
+        line.strip_prefix("forecourt_requests_limited_by_address_total ")?
+            .parse::<u32>()
+            .ok()
+    });
+    assert!(counted.is_some_and(|counted| counted >= 4), "{}", metrics.text());
+}
+
+async fn a_possible_proxy_is_not_limited(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    let anonymous = shop.server.anonymous();
+    for _ in 0..700 {
+        assert_eq!(anonymous.get("/docs/errors/rate_limited").await.status, 200);
+    }
+    let warnings = shop.server.log().matches("FORECOURT_TRUSTED_PROXIES").count();
+    assert!(warnings <= 1, "said once");
 }

@@ -201,7 +201,11 @@ async fn bash_completes_commands() {
         .output()
         .await;
     let completed = completed.unwrap();
-    assert_eq!(String::from_utf8_lossy(&completed.stdout), "revoke\n", "{completed:?}");
+    assert_eq!(
+        String::from_utf8_lossy(&completed.stdout),
+        "rotate revoke\n",
+        "{completed:?}"
+    );
 }
 
 #[tokio::test]

@@ -33,8 +33,8 @@ const SIMPLE: [&str; 15] = [
     "created",
     "updated",
 ];
-const FULL: [&str; 9] = [
-    "version", "session", "avatar", "assign", "tag", "stat", "reopen", "data", "ai",
+const FULL: [&str; 10] = [
+    "version", "session", "avatar", "assign", "tag", "stat", "reopen", "vehicles", "data", "ai",
 ];
 
 /// A shop with one lead, and the path to it.

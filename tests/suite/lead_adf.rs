@@ -3,6 +3,8 @@
 use harness::{Answer, Client, Engine, Shop, both_engines};
 use serde_json::{Value, json};
 
+use crate::lead_create::shown_detail;
+
 both_engines! {
     a_prospect_becomes_a_lead
     the_vehicle_that_it_is_about_is_associated
@@ -49,7 +51,7 @@ async fn a_prospect_becomes_a_lead(engine: Engine) {
         ]
     );
     let data = json!({"message": "Is it there?", "source": "AutoMart", "channel_id": "AM-7"});
-    assert_eq!(lead["data"], data);
+    assert_eq!(lead["data"], shown_detail(data));
     let events = shop.api.list("/2.0/events?event=lead.created").await.items;
     assert_eq!(events[0]["data"], lead);
     // Other names of the same thing are as good.

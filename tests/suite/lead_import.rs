@@ -3,6 +3,8 @@
 use harness::{Engine, Shop, both_engines};
 use serde_json::{Value, json};
 
+use crate::lead_create::shown_detail;
+
 both_engines! {
     a_mail_becomes_a_lead_once
     what_is_no_mail_holds_up_no_other
@@ -38,9 +40,9 @@ async fn a_mail_becomes_a_lead_once(engine: Engine) {
     assert_eq!(outcomes(&first), ["created", "created"]);
     assert_eq!((leads.len(), &first["mails"][1]["lead"]), (2, &leads[0]["id"]));
     let lead = shop.api.get(&format!("/2.0/leads/{}", leads[1]["id"])).await.ok();
-    let expected = json!({
+    let expected = shown_detail(json!({
         "subject": "Golf", "message": "Is it there?", "message_id": "one@example.com", "attachments": ["car.jpg"],
-    });
+    }));
     assert_eq!(
         (&lead["channel"], &lead["name"], &lead["email"], &lead["data"]),
         (&json!("email"), &json!("Zoë Lee"), &json!("zoe@example.com"), &expected)

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use harness::{Answer, Client, Engine, Installation, Shop, acme, both_engines, next_second, now};
+use harness::{Answer, Client, Engine, Installation, Shop, acme, both_engines, now};
 use serde_json::{Value, json};
 
 both_engines! {
@@ -21,7 +21,8 @@ both_engines! {
     lists_are_paged_newest_vehicle_first
     leads_are_found_by_their_vehicle
     vehicles_are_found_by_their_lead
-    associations_are_no_change_and_emit_nothing
+    associations_are_changes_of_the_lead
+    a_lead_shows_its_vehicles_in_their_order
     a_deleted_vehicle_leaves_its_leads
     a_deleted_lead_leaves_its_vehicles
     other_businesses_have_no_part_in_it
@@ -464,29 +465,85 @@ async fn vehicles_are_found_by_their_lead(engine: Engine) {
     );
 }
 
-async fn associations_are_no_change_and_emit_nothing(engine: Engine) {
+async fn associations_are_changes_of_the_lead(engine: Engine) {
     let shop = Shop::open(engine).await;
     let path = shop.lead_path("Ann").await;
     let lead = format!("{path}/vehicles");
     let ids = vehicles(&shop.api, 1).await;
     let car = format!("{VEHICLES}/{}", ids[0]);
-    let records = async || (shop.api.get(&path).await.ok(), shop.api.get(&car).await.ok());
-    let before = records().await;
-    next_second().await;
+    let (before, vehicle) = (shop.api.get(&path).await.ok(), shop.api.get(&car).await.ok());
+    assert_eq!(
+        (&before["vehicles"], &before["data"]["vehicle"]),
+        (&json!([]), &Value::Null)
+    );
     associate(&shop.api, &lead, ids[0]).await.ok();
     associate(&shop.api, &lead, ids[0])
         .await
         .refused(409, "lead_vehicle_duplicate");
+    let associated = shop.api.get(&path).await.ok();
+    assert_eq!(
+        (
+            &associated["vehicles"],
+            &associated["data"]["vehicle"],
+            &associated["version"]
+        ),
+        (&json!([ids[0]]), &json!(ids[0]), &json!(2))
+    );
     shop.api.delete(&format!("{lead}/{}", ids[0])).await.ok();
-    assert_eq!(records().await, before);
-    let events = shop.api.get("/2.0/events").await.ok();
-    let names: Vec<_> = events
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|event| event["event"].clone())
-        .collect();
-    assert_eq!(names, ["lead.created", "vehicle.created"]);
+    let after = shop.api.get(&path).await.ok();
+    assert_eq!((&after["vehicles"], &after["version"]), (&json!([]), &json!(3)));
+    assert_eq!(shop.api.get(&car).await.ok(), vehicle, "the vehicle has not changed");
+    let events = shop.api.walk("/2.0/events").await;
+    let names: Vec<_> = events.iter().map(|event| event["event"].clone()).collect();
+    assert_eq!(
+        names,
+        ["lead.created", "vehicle.created", "lead.updated", "lead.updated"]
+    );
+    assert_eq!((&events[2]["data"], &events[3]["data"]), (&associated, &after));
+}
+
+/// The first is the one that was associated first, whatever its id.
+async fn a_lead_shows_its_vehicles_in_their_order(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    let ids = vehicles(&shop.api, 3).await;
+    let made = shop.lead(&json!({"vehicle": ids[2]})).await;
+    assert_eq!(
+        (&made["vehicles"], &made["data"]["vehicle"]),
+        (&json!([ids[2]]), &json!(ids[2]))
+    );
+    let path = format!("{LEADS}/{}", made["id"]);
+    let lead = format!("{path}/vehicles");
+    for vehicle in [ids[0], ids[1]] {
+        associate(&shop.api, &lead, vehicle).await.ok();
+    }
+    let shown = async || {
+        let lead = shop.api.get(&path).await;
+        let etag = lead.header("ETag").unwrap().to_owned();
+        let lead = lead.ok();
+        let listed = shop.api.list(&format!("{LEADS}?view=full")).await.items.remove(0);
+        assert_eq!(lead, listed);
+        (lead["vehicles"].clone(), lead["data"]["vehicle"].clone(), etag)
+    };
+    let (vehicles, first, etag) = shown().await;
+    assert_eq!((vehicles, first), (json!([ids[2], ids[0], ids[1]]), json!(ids[2])));
+    // What is gone is left out, and known as another state.
+    shop.api.delete(&format!("{VEHICLES}/{}", ids[2])).await.ok();
+    let (vehicles, first, after) = shown().await;
+    assert_eq!((vehicles, first), (json!([ids[0], ids[1]]), json!(ids[0])));
+    assert_ne!(after, etag);
+    // A member of the caller's own goes before it, and what was read can be written back.
+    let data = shop.api.get(&path).await.ok()["data"].clone();
+    let same = shop.api.patch(&path, &json!({"data": data})).await.ok();
+    assert_eq!(same["version"], 3);
+    let own = shop
+        .api
+        .patch(&path, &json!({"data": {"vehicle": "a red one"}}))
+        .await
+        .ok();
+    assert_eq!(own["data"]["vehicle"], "a red one");
+    assert_eq!(own["vehicles"], json!([ids[0], ids[1]]));
+    let none = shop.api.patch(&path, &json!({"data": {"vehicle": null}})).await.ok();
+    assert_eq!(none["data"]["vehicle"], ids[0]);
 }
 
 async fn a_deleted_vehicle_leaves_its_leads(engine: Engine) {

@@ -22,11 +22,17 @@ async fn shop(engine: Engine) -> Shop {
 
 /// Listens to the shop, with these arguments besides.
 async fn listen(shop: &Shop, url: &str, arguments: &[&str]) -> Job {
+    listen_with(shop, url, arguments, &[]).await
+}
+
+/// Listens to the shop, with these arguments and variables besides.
+async fn listen_with(shop: &Shop, url: &str, arguments: &[&str], variables: &[(&str, &str)]) -> Job {
     let token = shop.business.key(SCOPES).await.token;
     let server = shop.server.base_url();
     let start = ["listen", "--forward-to", url, "--server", &server];
     let arguments = start.into_iter().chain(arguments.iter().copied());
-    shop.installation().start(arguments, &[("FORECOURT_TOKEN", &token)])
+    let variables = [&[("FORECOURT_TOKEN", token.as_str())], variables].concat();
+    shop.installation().start(arguments, &variables)
 }
 
 /// The first so many lines as documents.
@@ -126,7 +132,8 @@ async fn what_happens_while_the_server_is_away_is_not_missed(engine: Engine) {
 #[tokio::test]
 async fn people_read_one_line_per_delivery_and_ctrl_c_ends_it() {
     let (shop, receiver) = (shop(Engine::Sqlite).await, Receiver::start());
-    let mut job = listen(&shop, &receiver.url("/hook"), &["--secret", "whsec_mine"]).await;
+    let secret = [("FORECOURT_LISTEN_SECRET", "whsec_mine")];
+    let mut job = listen_with(&shop, &receiver.url("/hook"), &[], &secret).await;
     let beginning = job.lines(3).await;
     let (server, url) = (shop.server.base_url(), receiver.url("/hook"));
     assert_eq!(beginning[0], format!("Events of {server} go to {url}"));
@@ -218,12 +225,7 @@ async fn a_refusal_ends_it_with_one_line() {
     let (server, url) = (shop.server.base_url(), receiver.url("/hook"));
     let run = async |token: &str, server: &str| {
         let start = ["listen", "--forward-to", &url, "--server", server];
-        let token = if token.is_empty() {
-            vec![]
-        } else {
-            vec!["--token", token]
-        };
-        shop.installation().run(start.into_iter().chain(token)).await
+        shop.installation().run_with(start, &[("FORECOURT_TOKEN", token)]).await
     };
     let key = shop.business.key("leads:read").await;
     let outcome = run(&key.token, &server).await;

@@ -724,10 +724,12 @@ async fn businesses_are_apart(engine: Engine) {
     let (path, id) = published(&shop, &json!({})).await;
     let (_, other) = published(&shop, &json!({})).await;
     shop.api.delete(&path).await.ok();
-    for query in ["", "after=1", "after=1&per_page=500"] {
+    for query in ["", "after=0", "after=0&per_page=500"] {
         let page = changes(&rival, query).await;
         assert_eq!((page.entries.len(), page.more), (0, false), "{query}");
     }
+    let beyond = rival.get(&format!("{CHANGES}?after=1")).await;
+    beyond.refused(410, "listing_changes_expired");
     let vehicle = rival.post("/2.0/vehicles", &car(&json!({}))).await.created();
     let channels = format!("/2.0/vehicles/{}/channels", vehicle["id"]);
     let before = latest(&shop).await;

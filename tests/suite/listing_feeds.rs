@@ -31,7 +31,7 @@ both_engines! {
     a_rebuild_of_an_unknown_business_fails
 }
 
-const FEEDS: &str = "/2.0/listings/feeds";
+const FEEDS: &str = "/2.0/feeds";
 const TYPES: [(&str, &str); 4] = [
     ("google", "text/tab-separated-values"),
     ("meta", "text/csv"),

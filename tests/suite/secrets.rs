@@ -11,6 +11,7 @@ both_engines! {
     no_token_is_logged
     no_webhook_s_secret_is_logged_or_kept_in_clear
     the_database_s_password_is_not_logged
+    passwords_of_other_services_are_not_logged
 }
 
 async fn no_token_is_logged(engine: Engine) {
@@ -98,6 +99,81 @@ async fn the_database_s_password_is_not_logged(engine: Engine) {
         .await;
     assert!(!outcome.status.success());
     assert!(!outcome.stderr.contains("correct-horse"), "{}", outcome.stderr);
+}
+
+/// Services that cannot be reached, refuse the password or are no such service: whatever goes wrong, it is not repeated.
+async fn passwords_of_other_services_are_not_logged(engine: Engine) {
+    const PASSWORD: &str = "correct-horse";
+    let receiver = Receiver::start();
+    let elsewhere = receiver.url("").replace("http://", "");
+    for host in ["127.0.0.1:1", elsewhere.trim_end_matches('/')] {
+        let setup = |serve: harness::Serve| {
+            serve
+                .env("FORECOURT_LOG", "trace")
+                .env("FORECOURT_RATE_LIMIT_PER_MINUTE", 10)
+                .env("FORECOURT_SMTP_URL", format!("smtp://user:{PASSWORD}@{host}?tls=none"))
+                .env("FORECOURT_REDIS_URL", format!("redis://user:{PASSWORD}@{host}"))
+        };
+        let mut shop = Shop::open_with(engine, setup).await;
+        let lead = json!({"name": "Ann", "email": "ann@example.com", "channel": "email"});
+        let lead = format!("/2.0/leads/{}", shop.lead(&lead).await["id"]);
+        let reply = json!({"direction": "out", "channel": "email", "body": "Hello"});
+        let refused = shop.api.post(&format!("{lead}/messages"), &reply).await;
+        refused.refused(422, "lead_send_failed");
+        shop.server.terminate().await;
+        for seen in [shop.server.log(), shop.server.stdout(), refused.text().to_owned()] {
+            assert!(!seen.contains(PASSWORD), "{seen}");
+            // As SMTP sends it.
+            assert!(
+                !seen.contains("Y29ycmVjdC1ob3JzZQ") && !seen.contains("AHVzZXIAY29ycmVjdC1ob3JzZQ"),
+                "{seen}"
+            );
+        }
+    }
+    let installation = Installation::new(engine).await;
+    for (name, urls) in [
+        (
+            "DATABASE_URL",
+            &[
+                "postgres://u:correct-horse@127.0.0.1:99999/d",
+                "postgres://u:correct-horse@h:x/d",
+                "postgres://u:correct-horse@[::1/d",
+                "postgres://u:correct-horse@127.0.0.1:1/d?sslmode=no",
+                "postgres://u:correct-horse%zz@127.0.0.1:1/d",
+                "postgres://u:correct-horse/x@127.0.0.1:1/d",
+                "postgres://u:correct-horse#@127.0.0.1:1/d",
+                "postgres://127.0.0.1:1/d?password=correct-horse&user=u",
+                "mysql://u:correct-horse@127.0.0.1/d",
+            ][..],
+        ),
+        (
+            "FORECOURT_SMTP_URL",
+            &[
+                "smtp://u:correct-horse@h:99999",
+                "smtp://:correct-horse@h",
+                "smtp://u:correct-horse@h/path",
+                "smtp://u:correct-horse@h?tls=no",
+                "imap://u:correct-horse@h",
+            ],
+        ),
+        (
+            "FORECOURT_REDIS_URL",
+            &[
+                "redis://u:correct-horse@h:99999",
+                "redis://u:correct-horse@h/x",
+                "redis://u:correct-horse@",
+                "http://u:correct-horse@h",
+            ],
+        ),
+    ] {
+        for url in urls {
+            let serve = installation.serve().env(name, url).env("FORECOURT_LOG", "trace");
+            let outcome = serve.refused().await;
+            assert!(!outcome.status.success(), "{url}");
+            let seen = format!("{}{}", outcome.stderr, outcome.stdout);
+            assert!(!seen.contains(PASSWORD), "{url}: {seen}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -30,6 +30,7 @@ const MALFORMED: &[(&str, &[&str])] = &[
     ("FORECOURT_WEBHOOK_DISABLE_AFTER", &["x"]),
     ("FORECOURT_BLOB_URL", &["nonsense", "ftp://files"]),
     ("FORECOURT_SMTP_URL", &["nonsense", "http://mail"]),
+    ("FORECOURT_MAILS_PER_BUSINESS_PER_DAY", &["-1", "many"]),
     ("FORECOURT_LEAD_AI", &["magic"]),
     ("FORECOURT_LOG_FORMAT", &["xml"]),
 ];
@@ -135,6 +136,104 @@ async fn an_option_beats_the_environment_which_beats_the_file() {
     );
     let option = environment().args(["--public-url", "https://option.example"]);
     assert_eq!(public_url(&option.start().await).await, "https://option.example");
+}
+
+/// The settings that may hold a secret, each with a value.
+const SECRETS: [(&str, &str); 6] = [
+    ("DATABASE_URL", "sqlite://data/of-a-file.db"),
+    ("FORECOURT_SECRET_KEY", "YWJjZGVmZ2hpamtsbW5vcHFyc3R1dnd4eXowMTIzNDU="),
+    ("FORECOURT_SMTP_URL", "smtp://user:hunter2@127.0.0.1:1"),
+    ("FORECOURT_REDIS_URL", "redis://:hunter2@127.0.0.1:1"),
+    ("FORECOURT_LEAD_AI_KEY", "hunter2"),
+    ("FORECOURT_LEAD_AI_URL", "http://127.0.0.1:1/v1?key=hunter2"),
+];
+
+#[tokio::test]
+async fn secrets_can_be_given_by_files() {
+    let installation = installation().await;
+    for by_file in [false, true] {
+        let mut serve = installation.serve();
+        let mut config = String::new();
+        for (name, value) in SECRETS {
+            let path = installation.write("secret", format!("{value}\n"));
+            serve = serve.without(name);
+            if by_file {
+                let key = name.to_lowercase();
+                let key = key.strip_prefix("forecourt_").unwrap_or(&key);
+                config.push_str(&format!("{key}_file = \"{path}\"\n"));
+            } else {
+                serve = serve.env(&format!("{name}_FILE"), path);
+            }
+        }
+        let config = installation.write("toml", config);
+        let mut server = serve.args(["--config", &config]).start().await;
+        assert!(installation.data_dir().join("of-a-file.db").is_file());
+        server.terminate().await;
+        assert!(!server.log().contains("hunter2"), "{}", server.log());
+    }
+    // The database was used with the key of the file, and no other opens it.
+    let serve = installation.serve().env("DATABASE_URL", SECRETS[0].1);
+    serve.refused().await.failed_naming("FORECOURT_SECRET_KEY");
+}
+
+#[tokio::test]
+async fn a_secret_is_given_in_one_form() {
+    let installation = installation().await;
+    for (name, value) in SECRETS {
+        let path = installation.write("secret", value);
+        let of_file = format!("{name}_FILE");
+        let outcome = installation
+            .serve()
+            .env(name, value)
+            .env(&of_file, &path)
+            .refused()
+            .await;
+        outcome.failed_naming(&of_file);
+        outcome.failed_naming(name);
+        assert!(!outcome.stderr.contains("hunter2"), "{}", outcome.stderr);
+        let missing = installation
+            .serve()
+            .without(name)
+            .env(&of_file, "not/there")
+            .refused()
+            .await;
+        missing.failed_naming(&of_file);
+        let empty = installation.write("secret", "\n");
+        let empty = installation.serve().without(name).env(&of_file, empty).refused().await;
+        empty.failed_naming(&of_file);
+    }
+    // Commands read the same settings.
+    let path = installation.write("secret", "nonsense");
+    let run = installation
+        .run_with(["key", "list"], &[("FORECOURT_SMTP_URL_FILE", &path)])
+        .await;
+    run.failed_naming("FORECOURT_SMTP_URL_FILE");
+}
+
+#[tokio::test]
+async fn what_may_hold_a_password_is_an_option_of_no_command() {
+    let installation = installation().await;
+    for option in [
+        "--database-url",
+        "--smtp-url",
+        "--redis-url",
+        "--secret-key",
+        "--lead-ai-key",
+        "--lead-ai-url",
+    ] {
+        for command in [&["serve"][..], &["migrate"], &["key", "list"], &["business", "list"]] {
+            let joined = format!("{option}=hunter2");
+            for value in [&[option, "hunter2"][..], &[joined.as_str()]] {
+                let outcome = installation.run(command.iter().chain(value).copied()).await;
+                outcome.failed_naming(option);
+                assert!(!outcome.stderr.contains("hunter2"), "{}", outcome.stderr);
+            }
+        }
+    }
+    for option in ["--token", "--secret"] {
+        let arguments = ["listen", "--forward-to", "http://127.0.0.1:1", option, "hunter2"];
+        installation.run(arguments).await.failed_naming(option);
+    }
 }
 
 #[tokio::test]

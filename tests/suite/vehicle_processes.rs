@@ -33,6 +33,10 @@ both_engines! {
     a_sale_is_validated
     a_sale_is_handed_over
     a_sale_is_undone
+    a_deleted_vehicle_gives_its_deposit_back
+    a_deposit_is_no_more_than_the_price
+    an_agreed_amount_is_within_what_may_be_offered
+    the_business_hears_that_an_offer_is_wanted
     undoing_a_sale_needs_room
     undoing_a_sale_needs_what_publishing_needs
     a_sold_listing_stays_for_its_window
@@ -248,10 +252,7 @@ async fn the_date_is_a_day_or_a_moment(engine: Engine) {
         let answer = reserve(&shop, &path, &body).await.ok();
         assert_eq!(answer["reservation"]["date"], kept);
         let invoice = all_events(&shop.api).await;
-        let invoice = invoice
-            .iter()
-            .rfind(|event| event["event"] == "invoice.issued")
-            .unwrap();
+        let invoice = invoice.iter().rfind(|event| event["event"] == "invoice.paid").unwrap();
         assert_eq!(
             (&invoice["data"]["date"], &invoice["data"]["payments"][0]["date"]),
             (&json!("2024-02-29"), &json!("2024-02-29")),
@@ -326,11 +327,23 @@ async fn a_reservation_raises_an_invoice(engine: Engine) {
     let events = events_after(&shop, seen).await;
     assert_eq!(
         names(&events),
-        ["invoice.created", "invoice.issued", "vehicle.reserved"]
+        ["invoice.created", "invoice.issued", "invoice.paid", "vehicle.reserved"]
     );
-    assert_eq!(events[2]["data"], shop.api.get(&path).await.ok());
+    assert_eq!(events[3]["data"], shop.api.get(&path).await.ok());
     assert_eq!(events[0]["data"]["id"], events[1]["data"]["id"]);
-    let invoice = &events[1]["data"];
+    let issued = &events[1]["data"];
+    assert_eq!(
+        (
+            &issued["status"]["name"],
+            &issued["number"],
+            &issued["payments"],
+            &issued["totals"]["due"]
+        ),
+        (&json!("issued"), &json!("INV-1"), &json!([]), &json!("250.00"))
+    );
+    let versions: Vec<&Value> = events[..3].iter().map(|event| &event["data"]["version"]).collect();
+    assert_eq!(versions, [1, 2, 3]);
+    let invoice = &events[2]["data"];
     let expected = "created credit_notes currency customer date due_date id lines notes number payments site status \
                     totals type updated vehicle version";
     assert_eq!(members(&events[0]["data"]).join(" "), expected);
@@ -627,6 +640,7 @@ async fn every_operation_has_its_scope(engine: Engine) {
         ("GET", "reserve", "vehicle-reserve:read"),
         ("POST", "reserve", "vehicle-reserve:write"),
         ("DELETE", "reserve", "vehicle-reserve:write"),
+        ("GET", "sale", "vehicle-sales:read"),
         ("POST", "sale", "vehicle-sales:write"),
         ("DELETE", "sale", "vehicle-sales:write"),
         ("POST", "handover", "vehicle-sales:write"),
@@ -687,9 +701,11 @@ async fn businesses_are_apart(engine: Engine) {
         ("GET", &path, "reserve", Value::Null),
         ("POST", &path, "reserve", reservation_of(&theirs)),
         ("DELETE", &path, "reserve", Value::Null),
+        ("GET", &path, "sale", Value::Null),
         ("POST", &path, "sale", json!({})),
         ("DELETE", &path, "sale", Value::Null),
         ("POST", &path, "handover", json!({})),
+        ("GET", &appraisal, "appraisal", Value::Null),
         ("POST", &appraisal, "appraisal/request-offer", json!({})),
         ("POST", &appraisal, "appraisal/offer", an_offer()),
         ("POST", &appraisal, "appraisal/accept", json!({})),
@@ -780,7 +796,7 @@ async fn a_retry_reserves_once(engine: Engine) {
     let events = events_after(&shop, seen).await;
     assert_eq!(
         names(&events),
-        ["invoice.created", "invoice.issued", "vehicle.reserved"]
+        ["invoice.created", "invoice.issued", "invoice.paid", "vehicle.reserved"]
     );
     let other = json!({"customer": customer, "method": "Card", "deposit": 10});
     let reused = shop.api.request("POST", &what).key("once").json(&other).send().await;
@@ -789,7 +805,7 @@ async fn a_retry_reserves_once(engine: Engine) {
     let cancel = || shop.api.request("DELETE", &what).key("end").send();
     assert_eq!(cancel().await.ok(), cancelled("CN-1"));
     assert_eq!(cancel().await.ok(), cancelled("CN-1"));
-    let events = events_after(&shop, seen + 3).await;
+    let events = events_after(&shop, seen + 4).await;
     assert_eq!(names(&events), ["invoice.credited", "vehicle.updated"]);
 }
 
@@ -816,7 +832,7 @@ async fn of_many_at_the_same_time_one_reserves(engine: Engine) {
     let events = events_after(&shop, seen).await;
     assert_eq!(
         names(&events),
-        ["invoice.created", "invoice.issued", "vehicle.reserved"]
+        ["invoice.created", "invoice.issued", "invoice.paid", "vehicle.reserved"]
     );
     assert_eq!(events[1]["data"]["number"], "INV-1");
 }
@@ -917,7 +933,30 @@ async fn a_vehicle_is_sold_from_either_state(engine: Engine) {
         cancel(&shop, path).await.refused(409, "vehicle_not_reserved");
         let events = events_after(&shop, seen).await;
         assert_eq!(names(&events), ["vehicle.sold"]);
-        assert_eq!(events[0]["data"], after);
+        let sale = shop.api.get(&format!("{path}/sale")).await.ok();
+        let mut shown = events[0]["data"].clone();
+        assert_eq!(
+            shown["data"].as_object_mut().unwrap().remove("sale").as_ref(),
+            Some(&sale)
+        );
+        assert_eq!(shown, after);
+        assert_eq!(
+            members(&sale).join(" "),
+            "at customer date deposit_invoice handed_over price sold"
+        );
+        assert_eq!((&sale["sold"], &sale["handed_over"]), (&json!(true), &Value::Null));
+        let expected = if path == &reserved {
+            (customer.clone(), json!("17000.50"), json!("2024-02-29"), json!("INV-1"))
+        } else {
+            (Value::Null, Value::Null, sale["date"].clone(), Value::Null)
+        };
+        let shown = ["customer", "price", "date", "deposit_invoice"].map(|member| sale[member].clone());
+        assert_eq!(shown, <[Value; 4]>::from(expected));
+        // A key without the scope of sales sees the event without it.
+        let reader = shop.client("vehicles:read,webhooks:read").await;
+        let log = all_events(&reader).await;
+        let event = log.iter().rfind(|event| event["event"] == "vehicle.sold").unwrap();
+        assert_eq!(event["data"]["data"].get("sale"), None);
     }
     let list = shop.api.list(&format!("{VEHICLES}?status=sold")).await;
     assert_eq!(list.pagination["total"], 2);
@@ -983,6 +1022,8 @@ async fn a_sale_is_handed_over(engine: Engine) {
     step(&shop, &path, "sale").await.ok();
     let seen = all_events(&shop.api).await.len();
     step(&shop, &path, "handover").await.ok();
+    let sale = shop.api.get(&format!("{path}/sale")).await.ok();
+    assert!(sale["handed_over"].as_i64() >= sale["at"].as_i64(), "{sale}");
     let after = shop.api.get(&path).await.ok();
     assert_eq!(
         after["status"],
@@ -1004,8 +1045,18 @@ async fn a_sale_is_undone(engine: Engine) {
     let body = json!({"customer": customer, "method": "Cash", "deposit": 10});
     let refused = shop.api.delete(&what).await;
     assert_eq!(refused.status, 409, "{}", refused.text());
-    for handed_over in [false, true] {
-        reserve(&shop, &path, &body).await.ok();
+    let unsold = json!({"sold": false, "customer": null, "price": null, "date": null, "at": null, "handed_over": null,
+                        "deposit_invoice": null});
+    for (handed_over, body) in [
+        (false, None),
+        (true, None),
+        (false, Some(body)),
+        (true, Some(json!({"customer": customer, "method": "No Payment"}))),
+    ] {
+        let reserved = match &body {
+            Some(body) => reserve(&shop, &path, body).await.ok(),
+            None => nothing(),
+        };
         step(&shop, &path, "sale").await.ok();
         if handed_over {
             step(&shop, &path, "handover").await.ok();
@@ -1013,20 +1064,59 @@ async fn a_sale_is_undone(engine: Engine) {
         let seen = all_events(&shop.api).await.len();
         shop.api.delete(&what).await.ok();
         let after = shop.api.get(&path).await.ok();
-        assert_eq!(
-            after["status"],
+        let expected = if body.is_some() {
+            json!({"id": 2, "name": "reserved", "label": "Reserved"})
+        } else {
             json!({"id": 2, "name": "for-sale", "label": "For Sale"})
-        );
+        };
+        assert_eq!(after["status"], expected);
         let events = events_after(&shop, seen).await;
         assert_eq!(names(&events), ["vehicle.updated"]);
         assert_eq!(events[0]["data"], after);
-        // The reservation does not come back; the channels are as they were.
-        assert_eq!(reservation(&shop, &path).await, nothing());
+        // What it was sold out of is as it was, and so are the channels.
+        assert_eq!(shop.api.get(&what).await.ok(), unsold);
+        let again = reservation(&shop, &path).await;
+        if body.is_some() {
+            assert_eq!(again, reserved);
+            cancel(&shop, &path).await.ok();
+        }
         let channels = shop.api.get(&format!("{path}/channels")).await.ok();
         assert_eq!(channels["published"], true);
         let refused = shop.api.delete(&what).await;
         assert_eq!(refused.status, 409, "{}", refused.text());
     }
+}
+
+/// A reserved vehicle that is deleted leaves no deposit behind.
+async fn a_deleted_vehicle_gives_its_deposit_back(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    let (path, customer) = (for_sale(&shop).await, contact(&shop.api).await);
+    let body = json!({"customer": customer, "method": "Cash", "deposit": 10});
+    reserve(&shop, &path, &body).await.ok();
+    let seen = all_events(&shop.api).await.len();
+    shop.api.delete(&path).await.ok();
+    let events = events_after(&shop, seen).await;
+    assert_eq!(
+        names(&events),
+        ["invoice.credited", "vehicle.updated", "vehicle.deleted"]
+    );
+    assert_eq!(events[0]["data"]["credit_notes"][0]["number"], "CN-1");
+    assert_eq!(events[2]["data"], json!({"id": id_of(&path)}));
+}
+
+async fn a_deposit_is_no_more_than_the_price(engine: Engine) {
+    let shop = shop_with(engine, &json!({"reserve_deposit": "10000.00"})).await;
+    let customer = contact(&shop.api).await;
+    let path = for_sale_with(&shop, &json!({"price_website": 9_995})).await;
+    for deposit in [json!({"deposit": 9_995.01}), json!({})] {
+        let mut body = json!({"customer": customer, "method": "Cash"});
+        body.as_object_mut()
+            .unwrap()
+            .extend(deposit.as_object().unwrap().clone());
+        reserve(&shop, &path, &body).await.invalid(&["deposit"]);
+    }
+    let body = json!({"customer": customer, "method": "Cash", "deposit": 9_995});
+    reserve(&shop, &path, &body).await.ok();
 }
 
 async fn undoing_a_sale_needs_room(engine: Engine) {
@@ -1319,6 +1409,57 @@ async fn an_accepted_appraisal_becomes_stock(engine: Engine) {
     let new = path_of(&stock);
     put_on(&shop, &new, json!(["website"])).await;
     assert_eq!(status(&shop, &new).await["name"], "for-sale");
+}
+
+async fn an_agreed_amount_is_within_what_may_be_offered(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    let mut with_most = an_offer();
+    with_most["max_offer"] = json!(5_000);
+    let mut without = an_offer();
+    without.as_object_mut().unwrap().remove("max_offer");
+    for (body, above, agreed) in [(with_most, 5_000.01, 4_750.5), (without, 4_500.51, 4_000.0)] {
+        let path = appraisal(&shop).await;
+        let accept = format!("{path}/appraisal/accept");
+        offer(&shop, &path, &body).await.ok();
+        for wrong in [json!(0), json!(-1), json!("4500"), json!(above)] {
+            let answer = shop.api.post(&accept, &json!({"agreed_amount": wrong})).await;
+            answer.invalid(&["agreed_amount"]);
+        }
+        assert_eq!(status(&shop, &path).await["name"], "appraised");
+        let answer = shop.api.post(&accept, &json!({"agreed_amount": agreed})).await.ok();
+        assert_eq!(answer["offer"]["agreed_amount"], format!("{agreed:.2}"));
+        let read = shop.api.get(&format!("{path}/appraisal")).await;
+        assert_eq!(read.ok(), answer);
+        let vehicle = shop.api.get(&path).await.ok();
+        assert_eq!(
+            vehicle["data"]["appraisal"]["confirm"]["agreed_amount"],
+            answer["offer"]["agreed_amount"]
+        );
+    }
+    let car = for_sale(&shop).await;
+    let read = shop.api.get(&format!("{car}/appraisal")).await;
+    read.refused(409, "vehicle_not_appraisal");
+}
+
+async fn the_business_hears_that_an_offer_is_wanted(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    let path = appraisal(&shop).await;
+    for _ in 0..2 {
+        step(&shop, &path, "appraisal/request-offer").await.ok();
+    }
+    let later = appraisal(&shop).await;
+    step(&shop, &later, "appraisal/request-offer").await.ok();
+    let mails_about = |path: &str| {
+        let line = format!("Appraisal: {} (", id_of(path));
+        let mails = shop.installation().mails();
+        mails.iter().filter(|mail| mail.contains(&line)).count()
+    };
+    eventually("both mails are written", TIMEOUT, async || {
+        let found = [&path, &later].map(|path| mails_about(path));
+        if found.contains(&0) { Err(found) } else { Ok(()) }
+    })
+    .await;
+    assert_eq!(mails_about(&path), 1, "it was requested once");
 }
 
 async fn an_incomplete_appraisal_is_not_accepted(engine: Engine) {

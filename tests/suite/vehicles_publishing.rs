@@ -48,7 +48,7 @@ fn channel(id: &str, enabled: bool) -> Value {
         "website" => ("Website", "website"),
         _ => ("Platform A", "marketplace"),
     };
-    json!({"id": id, "name": name, "category": category, "enabled": enabled, "removing": false, "offline": false,
+    json!({"id": id, "name": name, "category": category, "enabled": enabled, "removing": false, "offline": !enabled,
            "error": ""})
 }
 
@@ -72,6 +72,18 @@ async fn channels_read_as_they_are_set(engine: Engine) {
         assert_eq!(publish(&shop, &path, wanted).await.ok(), shown);
         assert_eq!(shop.api.get(&channels).await.ok(), shown);
     }
+    // Options change alone.
+    publish(&shop, &path, json!(["website"])).await.ok();
+    let advert = json!({"options": {"platform_a": {"advert": true}}});
+    let mut shown = expected(true, true, false);
+    shown["options"]["platform_a"]["advert"] = true.into();
+    assert_eq!(shop.api.put(&channels, &advert).await.ok(), shown);
+    shop.api.put(&channels, &json!({})).await.invalid(&["channels"]);
+    let reset = json!({"channels": [], "options": null});
+    assert_eq!(
+        shop.api.put(&channels, &reset).await.ok(),
+        expected(false, false, false)
+    );
     let part = shop
         .api
         .get(&format!("{channels}?fields=published,channels.id"))

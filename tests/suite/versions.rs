@@ -637,7 +637,27 @@ async fn what_is_created_has_a_location(engine: Engine) {
     let note = shop.api.post(&notes, &json!({"note": "Hi"})).await;
     let path = format!("{notes}/{}", note.created()["id"]);
     assert_eq!(note.header("Location"), Some(path.as_str()));
+    assert_eq!(shop.api.get(&path).await.ok(), note.created());
     shop.api.delete(&path).await.ok();
+    shop.api.get(&path).await.refused(404, "contact_note_not_found");
+
+    let lead = shop.lead_path("Ann").await;
+    let message = json!({"direction": "in", "channel": "website", "subject": "", "body": "Hello"});
+    for (what, body, code) in [
+        ("messages", message, "lead_message_not_found"),
+        ("notes", json!({"note": "Hi"}), "lead_note_not_found"),
+    ] {
+        let list = format!("{lead}/{what}");
+        let made = shop.api.post(&list, &body).await;
+        let path = format!("{list}/{}", made.created()["id"]);
+        assert_eq!(made.header("Location"), Some(path.as_str()));
+        assert_eq!(shop.api.get(&path).await.ok(), made.created());
+        for nothing in ["0", "x", "987654321"] {
+            shop.api.get(&format!("{list}/{nothing}")).await.refused(404, code);
+            let nowhere = format!("{LEADS}/987654321/{what}/{nothing}");
+            shop.api.get(&nowhere).await.refused(404, "lead_not_found");
+        }
+    }
 
     let hook = shop.api.list(WEBHOOKS).await.items[0]["id"].clone();
     let ping = shop.api.post(&format!("{WEBHOOKS}/{hook}/ping"), &json!({})).await;

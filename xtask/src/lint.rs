@@ -12,13 +12,7 @@ use crate::workspace::Workspace;
 /// Redocly and Spectral, with the findings that they are to pass over.
 const LINTERS: Recipe = Recipe::of_node(
     "lint",
-    &[
-        ".redocly.lint-ignore.yaml",
-        "package.json",
-        "package-lock.json",
-        "redocly.yaml",
-        "spectral.yaml",
-    ],
+    &["package.json", "package-lock.json", "redocly.yaml", "spectral.yaml"],
 );
 
 pub(crate) fn check(workspace: &Workspace) -> Result<Outcome> {

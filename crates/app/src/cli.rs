@@ -1,6 +1,6 @@
 //! The command line: its commands and options, and their help.
 
-use std::{convert::Infallible, fmt, path::PathBuf, process::ExitCode, str::FromStr};
+use std::{path::PathBuf, process::ExitCode};
 
 use clap::{
     Arg, ArgAction, ArgGroup, ArgMatches, Args, Command as Clap, FromArgMatches, Parser, Subcommand, ValueHint,
@@ -10,11 +10,15 @@ use clap_complete::Shell;
 use forecourt_accounts::KeyId;
 use forecourt_kernel::{Date, EventName, Scope, ScopeSet, Timestamp};
 use forecourt_webhooks::TargetUrl;
+use ipnet::IpNet;
 
 use crate::{
     output,
-    settings::{Offer, Options, Setting, TABLE, TOKEN_VARIABLE},
+    settings::{self, LISTEN_SECRET_VARIABLE, Offer, Options, Setting, TABLE, TOKEN_VARIABLE},
 };
+
+/// The longest overlap of a key and its successor: ten years, in hours.
+const MAX_OVERLAP_HOURS: i64 = 10 * 366 * 24;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -24,7 +28,9 @@ Examples:
   forecourt serve                        serve the API on 127.0.0.1:8080
 
 Every setting is an environment variable, most are an option of `forecourt serve` too, and all can stand in a TOML file \
-(--config FILE). An option goes before the environment, that before the file. `forecourt serve --help` lists them.";
+(--config FILE). An option goes before the environment, that before the file. `forecourt serve --help` lists them. What may hold a \
+password is no option, since a list of processes would show it: DATABASE_URL says where the records are, or DATABASE_URL_FILE which \
+file holds that.";
 
 /// An open dealership-management server: one binary, one REST API, no other service needed to start.
 #[derive(Debug, Parser)]
@@ -77,7 +83,7 @@ pub(crate) enum Command {
 new servers start. Any number may run at once: the first migrates, the others wait.
 
 Example:
-  forecourt migrate --database-url postgres://forecourt@db/forecourt")]
+  DATABASE_URL=postgres://forecourt@db/forecourt forecourt migrate")]
     Migrate,
     /// Create, change, list and delete businesses
     #[command(subcommand)]
@@ -94,6 +100,9 @@ Example:
     /// Check the files of businesses
     #[command(subcommand)]
     Files(FilesCommand),
+    /// Begin a new epoch, after the database has gone back to an earlier state
+    #[command(subcommand)]
+    Epoch(EpochCommand),
     /// Fill a business with made-up data
     #[command(after_help = "\
 The data is the same for the same seed and business. Records are spread over the past two years; nobody is told of them: they \
@@ -107,10 +116,10 @@ Examples:
     /// Try a webhook receiver: post a server's events, signed, to a URL that only this machine needs to reach
     #[command(after_help = "\
 Follows the event log of a running server (GET /2.0/events) and posts each event just as a webhook would: the same body, the \
-same headers, the same signature. No webhook is created, and the server needs no way to reach the receiver. The token needs \
-the scope webhooks:read and the read scopes of the events; what it may not read is neither shown nor posted.
+same headers, the same signature. No webhook is created, and the server needs no way to reach the receiver. The token comes by \
+the environment variable FORECOURT_TOKEN, which process lists do not show; it needs the scope webhooks:read and the read scopes of the events; what it may not read is neither shown nor posted.
 
-The signing secret is made for this run and printed first, unless --secret says it. Then each attempt is one line: the event's \
+The signing secret is made for this run and printed first, unless FORECOURT_LISTEN_SECRET says it. Then each attempt is one line: the event's \
 number, name and id, and the receiver's status and time. An event that is not answered with 2xx is tried three times more, and \
 then skipped. Updates in quick succession, which a webhook gets as one, come one by one.
 
@@ -120,7 +129,7 @@ Examples:
   export FORECOURT_TOKEN=fck_…
   forecourt listen --forward-to http://127.0.0.1:3000/hook
   forecourt listen --forward-to http://127.0.0.1:3000/hook --events lead.created,lead.updated --from-start
-  forecourt listen --forward-to http://127.0.0.1:3000/hook --server https://api.dealer.example --secret whsec_mine --json")]
+  forecourt listen --forward-to http://127.0.0.1:3000/hook --server https://api.dealer.example --json")]
     Listen(ListenArgs),
     /// Print what completes this command line in a shell
     #[command(after_help = "\
@@ -210,7 +219,8 @@ pub(crate) enum KeyCommand {
     #[command(after_help = "\
 Examples:
   forecourt key create --business acme --scopes leads:read,leads:write --expires 2027-12-31
-  forecourt key create --business acme --scopes all --json")]
+  forecourt key create --business acme --scopes all --json
+  forecourt key create --business acme --scopes listings:read --from 203.0.113.7,2001:db8::/32")]
     Create(KeyArgs),
     /// List keys, newest first; never their tokens
     List {
@@ -222,6 +232,23 @@ Examples:
     },
     /// List every scope, with the operations that need it
     Scopes {
+        #[command(flatten)]
+        format: Format,
+    },
+    /// Make the successor of a key and print its token, this once
+    #[command(after_help = "\
+The new key has the business, the scopes, the addresses and the expiry of the old one. That is good for so many hours more, for \
+its users to change over, unless it expires before then.
+
+Example:
+  forecourt key rotate fck_0123456789abcdef --overlap 24")]
+    Rotate {
+        /// The key's id: the part of the token before the dot
+        #[arg(value_name = "KEY_ID", value_parser = key_id)]
+        key: KeyId,
+        /// For how many hours the old key is still accepted; 0 for none
+        #[arg(long, value_name = "HOURS", value_parser = clap::value_parser!(u32).range(..=MAX_OVERLAP_HOURS))]
+        overlap: u32,
         #[command(flatten)]
         format: Format,
     },
@@ -281,7 +308,25 @@ Examples:
     },
 }
 
-/// What can be done with files.
+/// Commands on the epoch of the database.
+#[derive(Debug, Subcommand)]
+pub(crate) enum EpochCommand {
+    /// Begin a new epoch: to be done once after each restore of a dump or a copy, before servers start on it
+    #[command(after_help = "\
+A restored database gives versions and event numbers out a second time. In a new epoch entity tags and cursors from before are not \
+taken for those of now, and clients of the event log and of the changes of listings learn that they have to begin anew. Servers that \
+run take it up within 5 seconds. A PostgreSQL standby that is promoted begins one by itself.
+
+Examples:
+  forecourt epoch raise
+  forecourt epoch raise --json")]
+    Raise {
+        #[command(flatten)]
+        format: Format,
+    },
+}
+
+/// Commands on the stored files.
 #[derive(Debug, Subcommand)]
 pub(crate) enum FilesCommand {
     /// Compare the files that are recorded with those that are stored, and report each that only one of the two has
@@ -314,6 +359,9 @@ pub(crate) struct KeyArgs {
     /// From when on it is refused: a date (00:00 UTC of that day) or epoch seconds [default: never]
     #[arg(long, value_name = "DATE_OR_EPOCH", value_parser = moment, allow_negative_numbers = true)]
     pub(crate) expires: Option<Timestamp>,
+    /// The addresses that it may be used from: comma-separated addresses or CIDR ranges [default: any]
+    #[arg(long, value_name = "CIDR,…", value_parser = network, value_delimiter = ',')]
+    pub(crate) from: Vec<IpNet>,
     #[command(flatten)]
     pub(crate) format: Format,
 }
@@ -344,9 +392,6 @@ pub(crate) struct ListenArgs {
     /// Where events are posted to: an http or https URL, at any address
     #[arg(long, value_name = "URL", value_parser = receiver, value_hint = ValueHint::Url)]
     pub(crate) forward_to: TargetUrl,
-    /// The token of a key that may read the events [env: FORECOURT_TOKEN, which process lists do not show]
-    #[arg(long)]
-    pub(crate) token: Option<Redacted>,
     /// The server to follow
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8080", value_parser = server, value_hint = ValueHint::Url)]
     pub(crate) server: ServerUrl,
@@ -356,41 +401,23 @@ pub(crate) struct ListenArgs {
     /// Begin with the oldest event that the server keeps, not with the next one
     #[arg(long)]
     pub(crate) from_start: bool,
-    /// The secret to sign with [default: a new one]
-    #[arg(long)]
-    pub(crate) secret: Option<Redacted>,
     /// Print one JSON document per line
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-impl ListenArgs {
-    /// The token, from wherever it was given.
-    pub(crate) fn token(&self) -> Option<Redacted> {
-        let variable = || std::env::var(TOKEN_VARIABLE).ok().map(Redacted);
-        self.token
-            .clone()
-            .or_else(variable)
-            .filter(|Redacted(token)| !token.is_empty())
-    }
+/// The token that `listen` reads events with.
+pub(crate) fn listen_token() -> Option<String> {
+    variable(TOKEN_VARIABLE)
 }
 
-/// A text that is not shown.
-#[derive(Clone)]
-pub(crate) struct Redacted(pub(crate) String);
-
-impl fmt::Debug for Redacted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("(hidden)")
-    }
+/// The secret that `listen` signs with, if it is not to make one.
+pub(crate) fn listen_secret() -> Option<String> {
+    variable(LISTEN_SECRET_VARIABLE)
 }
 
-impl FromStr for Redacted {
-    type Err = Infallible;
-
-    fn from_str(text: &str) -> Result<Self, Infallible> {
-        Ok(Self(text.to_owned()))
-    }
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|text| !text.is_empty())
 }
 
 /// Where a server's paths begin.
@@ -507,7 +534,7 @@ fn serve_help() -> String {
     help.push_str(
         "\nExamples:
   forecourt serve --bind 0.0.0.0:8080 --public-url https://api.dealer.example
-  FORECOURT_SECRET_KEY=… forecourt serve --database-url postgres://forecourt@db/forecourt",
+  DATABASE_URL=postgres://forecourt@db/forecourt FORECOURT_SECRET_KEY_FILE=/run/secrets/key forecourt serve",
     );
     help
 }
@@ -540,6 +567,11 @@ fn scopes(text: &str) -> Result<ScopeSet, String> {
     }
 }
 
+fn network(text: &str) -> Result<IpNet, String> {
+    settings::network(text.trim())
+        .ok_or_else(|| "must be an address or a CIDR range, such as 192.0.2.7 or 10.0.0.0/8".to_owned())
+}
+
 fn moment(text: &str) -> Result<Timestamp, String> {
     let date = || text.parse().ok().map(Date::midnight);
     let epoch = || text.parse().ok().map(Timestamp::from_epoch_seconds);
@@ -565,13 +597,13 @@ mod tests {
 
     #[test]
     fn settings_are_options_of_serve_and_some_of_all() {
-        let cli = parse("forecourt --data-dir a serve --bind 127.0.0.1:1 --database-url sqlite://b --demo").unwrap();
+        let cli = parse("forecourt --data-dir a serve --bind 127.0.0.1:1 --log-format json --demo").unwrap();
         let Command::Serve(ServeArgs { demo, settings }) = cli.command else {
             panic!("another command")
         };
         assert!(demo);
         assert_eq!(settings.0, [("bind", "127.0.0.1:1".to_owned())].into());
-        let everywhere = [("data_dir", "a".to_owned()), ("database_url", "sqlite://b".to_owned())];
+        let everywhere = [("data_dir", "a".to_owned()), ("log_format", "json".to_owned())];
         assert_eq!(cli.everywhere.options, everywhere.into());
 
         let cli = parse("forecourt key list --config c.toml").unwrap();
@@ -580,10 +612,31 @@ mod tests {
             parse("forecourt key list --bind 127.0.0.1:1").unwrap_err(),
             ErrorKind::UnknownArgument
         );
-        assert_eq!(
-            parse("forecourt serve --secret-key a").unwrap_err(),
-            ErrorKind::UnknownArgument
-        );
+    }
+
+    #[test]
+    fn what_may_hold_a_password_is_an_option_of_no_command() {
+        for option in [
+            "--database-url",
+            "--smtp-url",
+            "--redis-url",
+            "--secret-key",
+            "--lead-ai-key",
+            "--lead-ai-url",
+            "--token",
+            "--secret",
+        ] {
+            for command in [
+                "serve",
+                "migrate",
+                "key list",
+                "listen --forward-to http://localhost:1",
+                "openapi",
+            ] {
+                let refused = parse(&format!("forecourt {command} {option} a")).unwrap_err();
+                assert_eq!(refused, ErrorKind::UnknownArgument, "{command} {option}");
+            }
+        }
     }
 
     #[test]
@@ -614,6 +667,10 @@ mod tests {
         let args = create("--no-business --scopes none --expires 17").unwrap();
         assert!(args.no_business && args.scopes.is_empty());
         assert_eq!(args.expires, Some(Timestamp::from_epoch_seconds(17)));
+        assert!(args.from.is_empty());
+        let args = create("--no-business --scopes none --from 192.0.2.7,10.1.2.3/8,::ffff:198.51.100.0/120").unwrap();
+        let from: Vec<_> = args.from.iter().map(ToString::to_string).collect();
+        assert_eq!(from, ["192.0.2.7/32", "10.0.0.0/8", "198.51.100.0/24"]);
         assert_eq!(create("--business a --scopes all").unwrap().scopes, ScopeSet::all());
 
         let refused = |rest| create(rest).unwrap_err();
@@ -628,10 +685,32 @@ mod tests {
             refused("--business a --scopes all --expires soon"),
             ErrorKind::ValueValidation
         );
+        for from in ["", "10.0.0.0/33", "here", "192.0.2.7,"] {
+            let refused = create(&format!("--business a --scopes all --from={from}")).unwrap_err();
+            assert_eq!(refused, ErrorKind::ValueValidation, "{from}");
+        }
     }
 
     #[test]
-    fn listen_needs_a_target_and_shows_no_token() {
+    fn a_rotation_says_how_long_the_old_key_lasts() {
+        let rotate = |rest: &str| parse(&format!("forecourt key rotate fck_0123456789abcdef {rest}"));
+        let cli = rotate("--overlap 24").unwrap();
+        assert!(matches!(
+            cli.command,
+            Command::Key(KeyCommand::Rotate { overlap: 24, .. })
+        ));
+        assert_eq!(rotate("--json").unwrap_err(), ErrorKind::MissingRequiredArgument);
+        for overlap in ["-1", "1.5", "99999999"] {
+            assert_eq!(
+                rotate(&format!("--overlap={overlap}")).unwrap_err(),
+                ErrorKind::ValueValidation,
+                "{overlap}"
+            );
+        }
+    }
+
+    #[test]
+    fn listen_needs_a_target() {
         let listen = |rest: &str| {
             let cli = parse(&format!("forecourt listen {rest}"))?;
             let Command::Listen(args) = cli.command else {
@@ -639,19 +718,16 @@ mod tests {
             };
             Ok::<_, ErrorKind>(args)
         };
-        let args =
-            listen("--forward-to http://localhost:1/x --token fck_a.b --events lead.created,lead.deleted").unwrap();
+        let args = listen("--forward-to http://localhost:1/x --events lead.created,lead.deleted").unwrap();
         assert_eq!(args.forward_to.as_str(), "http://localhost:1/x");
         assert_eq!(args.server, ServerUrl("http://127.0.0.1:8080".into()));
         assert_eq!(args.events, [EventName::LeadCreated, EventName::LeadDeleted]);
-        assert_eq!(args.token().unwrap().0, "fck_a.b");
-        assert!(!args.from_start && !args.json && args.secret.is_none());
-        assert!(!format!("{args:?}").contains("fck_a"), "{args:?}");
-        let args = listen("--forward-to https://a.example --server https://b.example/x/ --secret s").unwrap();
+        assert!(!args.from_start && !args.json);
+        let args = listen("--forward-to https://a.example --server https://b.example/x/").unwrap();
         assert_eq!(args.server, ServerUrl("https://b.example/x".into()));
 
         let refused = |rest| listen(rest).unwrap_err();
-        assert_eq!(refused("--token fck_a.b"), ErrorKind::MissingRequiredArgument);
+        assert_eq!(refused("--from-start"), ErrorKind::MissingRequiredArgument);
         for rest in [
             "--forward-to localhost:1",
             "--forward-to http://a.example --server a.example",
@@ -688,9 +764,9 @@ mod tests {
         let words: Vec<_> = help.split_whitespace().collect();
         let root = Cli::command().render_long_help().to_string();
         for setting in TABLE {
-            let variable = format!("{}]", setting.variable);
+            let alone = format!("{}]", setting.variable);
             assert!(
-                words.contains(&variable.as_str()) || root.contains(&variable),
+                words.contains(&alone.as_str()) || words.contains(&setting.variable) || root.contains(&alone),
                 "{}",
                 setting.variable
             );

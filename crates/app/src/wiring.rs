@@ -3,12 +3,12 @@
 use std::{fs::DirBuilder, io, net::SocketAddr, os::unix::fs::DirBuilderExt as _, sync::Arc, thread, time::Duration};
 
 use async_trait::async_trait;
-use forecourt_accounts::{LocalRateCounters, RateCounters};
+use forecourt_accounts::{KeyUses, LocalRateCounters, RateCounters};
 use forecourt_contacts::Argon2idHasher;
 use forecourt_dealership::Database;
 use forecourt_file_store::ObjectFileStore;
 use forecourt_files::{AddressKey, FileStore, FileStoreError, PictureMaker};
-use forecourt_kernel::{BoxError, Mailer, StoreError};
+use forecourt_kernel::{BoxError, Epoch, Mailer, StoreError};
 use forecourt_lead_ai::{Budgeted, DailyBudget, OpenAi, OpenAiConfig, Rules, UnusableEndpoint};
 use forecourt_leads::Analyst;
 use forecourt_listings::FileAddresses;
@@ -22,7 +22,7 @@ use forecourt_webhooks::{DeliveryError, Projections, Watcher, WebhookClient};
 use url::Url;
 
 use crate::{
-    background::{DeliveryBuffer, Sending},
+    background::{DeliveryBuffer, Sending, clock_fault},
     cli::ServerUrl,
     commands::{EventLog, LogReply},
     counted_mailer::CountedMailer,
@@ -47,6 +47,9 @@ pub(crate) enum WiringError {
     /// The database does not answer.
     #[error("the database cannot be used")]
     Reach(#[source] StoreError),
+    /// The clock is not the database's.
+    #[error("{0}: set the clock right")]
+    Clock(String),
     /// The database may lose what it has confirmed.
     #[error(
         "PostgreSQL runs with {0}: when the power fails it loses what it has confirmed, or all of it. Turn that on, or set \
@@ -139,6 +142,15 @@ pub(crate) async fn migrate(storage: &Storage) -> Result<Vec<String>, WiringErro
     storage.migrate().await.map_err(WiringError::Migrate)
 }
 
+/// Refuses a clock that is not the database's: what is stored would be stamped, and forgotten, at the wrong time.
+///
+/// # Errors
+/// [`WiringError::Clock`], [`WiringError::Reach`].
+pub(crate) async fn check_clock(storage: &Storage) -> Result<(), WiringError> {
+    let offset = storage.clock_offset(&SystemClock).await.map_err(WiringError::Reach)?;
+    clock_fault(offset).map_or(Ok(()), |fault| Err(WiringError::Clock(fault)))
+}
+
 /// Gives the database an installation if it has none, and learns its epoch.
 ///
 /// # Errors
@@ -148,6 +160,14 @@ pub(crate) async fn identify(storage: &Storage) -> Result<DatabaseFacts, WiringE
         .identify(&SystemClock, &SystemRandom)
         .await
         .map_err(WiringError::Reach)
+}
+
+/// Begins a new epoch of the database.
+///
+/// # Errors
+/// [`WiringError::Reach`].
+pub(crate) async fn raise_epoch(storage: &Storage) -> Result<Epoch, WiringError> {
+    storage.raise_epoch(&SystemClock).await.map_err(WiringError::Reach)
 }
 
 /// Refuses a database that was used with another secret key: what that one encrypted, answers to retries and secrets of
@@ -184,6 +204,7 @@ pub(crate) async fn open_database(settings: &Settings) -> Result<Arc<dyn Databas
         policy: settings.webhook_policy(),
         watcher: None,
         files: file_addresses(settings),
+        mails_per_day: settings.mails_per_business_per_day.0,
     }))
 }
 
@@ -201,6 +222,7 @@ pub(crate) fn database(
         policy: settings.webhook_policy(),
         watcher: Some(watcher),
         files: file_addresses(settings),
+        mails_per_day: settings.mails_per_business_per_day.0,
     })
 }
 
@@ -351,7 +373,7 @@ pub(crate) fn analyst(settings: &Settings) -> Result<Option<Arc<dyn Analyst>>, W
         request_timeout: timeout,
         // A second request may follow an answer that cannot be used.
         total_timeout: (timeout.saturating_mul(3) / 2).min(LONGEST_READING),
-        ..OpenAiConfig::new(url.0.as_str(), model, key)
+        ..OpenAiConfig::new(url.0.reveal().as_str(), model, key)
     });
     let budget = DailyBudget::new(settings.lead_ai_daily_reads);
     let model = Budgeted::new(model.map_err(WiringError::LeadAi)?, budget, Arc::new(SystemClock));
@@ -387,6 +409,7 @@ pub(crate) fn listen(
     settings: &Settings,
     storage: Storage,
     key: SecretKey,
+    key_uses: Arc<KeyUses>,
     watcher: Arc<dyn Watcher>,
     notifier: EventNotifier,
     metrics: Option<Metrics>,
@@ -415,6 +438,7 @@ pub(crate) fn listen(
         clock: Arc::new(SystemClock),
         random: Arc::new(SystemRandom),
         counters: counters(settings)?,
+        key_uses,
         metrics,
         projections: projections(),
         notifier,

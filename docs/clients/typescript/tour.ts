@@ -225,7 +225,7 @@ async function vehiclesAndListings(): Promise<void> {
   assert(adverts.has(vehicle.id));
   const { data: listing } = await said(api.GET("/2.0/listings/{id}", { params: { path } }));
   assert.equal(listing.data.vehicle.make, "Ford");
-  const feeds = await said(api.GET("/2.0/listings/feeds"));
+  const feeds = await said(api.GET("/2.0/feeds"));
   assert(feeds.data.length > 0);
 
   await said(api.DELETE("/2.0/vehicles/{id}", { params: { path } }));

@@ -18,4 +18,4 @@ pub use message::{InvalidSender, MessageBuilder};
 pub use received::{ReceivedMail, UnreadableMail, read_mail};
 pub use relay::InvalidSmtpUrl;
 pub use smtp::SmtpMailer;
-pub use spool::SpoolMailer;
+pub use spool::{SpoolMailer, remove_spooled};

@@ -6,12 +6,16 @@ use std::{
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
     sync::atomic::{AtomicU32, Ordering},
+    time::SystemTime,
 };
 
 use async_trait::async_trait;
 use forecourt_kernel::{Mail, MailError, Mailer, Timestamp};
 
 use crate::{MessageBuilder, message::OutgoingMessage};
+
+/// What the name of a file ends with that is not whole yet.
+const UNFINISHED: &str = ".unfinished";
 
 /// Writes each mail into a folder as an `.eml` file, which any mail program opens.
 ///
@@ -54,6 +58,44 @@ impl Mailer for SpoolMailer {
     }
 }
 
+/// Removes the mails in the spool `folder` whose files were last written before `before`, and what a writer that died has left of
+/// others; yields how many files that were. What else lies there stays.
+///
+/// # Errors
+/// If the folder, or what lies in it, cannot be read or removed. A folder that is not there has no mails.
+pub fn remove_spooled(folder: &Path, before: SystemTime) -> io::Result<usize> {
+    let entries = match std::fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+        entries => entries?,
+    };
+    let mut removed = 0;
+    for entry in entries {
+        let entry = entry?;
+        if !entry.file_name().to_str().is_some_and(is_spooled) {
+            continue;
+        }
+        let gone = match entry.metadata() {
+            // Links are nothing that a mailer writes.
+            Ok(file) if file.is_file() && file.modified()? < before => std::fs::remove_file(entry.path()),
+            Ok(_) => continue,
+            Err(error) => Err(error),
+        };
+        match gone {
+            Ok(()) => removed += 1,
+            // Another server was faster.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(removed)
+}
+
+/// Whether a mailer gives a file this name, finished or not.
+fn is_spooled(name: &str) -> bool {
+    let unfinished = name.strip_prefix('.').and_then(|name| name.strip_suffix(UNFINISHED));
+    unfinished.unwrap_or(name).ends_with(".eml")
+}
+
 /// A moment as file names carry it: `2026-01-31T235959Z`.
 fn stamp(at: Timestamp) -> String {
     let second = at.epoch_seconds().rem_euclid(86_400);
@@ -65,7 +107,7 @@ fn stamp(at: Timestamp) -> String {
 fn write(folder: &Path, name: &str, content: &[u8]) -> io::Result<()> {
     make_folder(folder)?;
     // Its name keeps programs that watch the folder from taking it for a mail.
-    let unfinished = folder.join(format!(".{name}.unfinished"));
+    let unfinished = folder.join(format!(".{name}{UNFINISHED}"));
     let mut file = OpenOptions::new()
         .write(true)
         .create_new(true)
@@ -110,7 +152,31 @@ fn sync_folder(path: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::{collections::BTreeSet, time::Duration};
+
     use super::*;
+
+    #[test]
+    fn what_was_written_before_is_removed() {
+        let home = tempfile::tempdir().unwrap();
+        let day = |day: u64| SystemTime::UNIX_EPOCH + Duration::from_secs(day * 86_400);
+        let names = ["old.eml", ".old.eml.unfinished", "new.eml", "old.txt"];
+        for name in names {
+            let file = File::create(home.path().join(name)).unwrap();
+            file.set_modified(day(if name == "new.eml" { 10 } else { 9 })).unwrap();
+        }
+        std::os::unix::fs::symlink("old.txt", home.path().join("link.eml")).unwrap();
+        std::fs::create_dir(home.path().join("folder.eml")).unwrap();
+        assert_eq!(remove_spooled(home.path(), day(9)).unwrap(), 0);
+        assert_eq!(remove_spooled(home.path(), day(10)).unwrap(), 2);
+        let left: BTreeSet<_> = std::fs::read_dir(home.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        let expected = ["folder.eml", "link.eml", "new.eml", "old.txt"];
+        assert_eq!(left, expected.map(str::to_owned).into());
+        assert_eq!(remove_spooled(&home.path().join("none"), day(10)).unwrap(), 0);
+    }
 
     #[test]
     fn a_stamp_shows_day_and_time() {

@@ -13,10 +13,15 @@ use actix_web::HttpRequest;
 use forecourt_kernel::Timestamp;
 use ipnet::IpNet;
 
+use crate::{code::Code, error::ApiError, metrics};
+
 /// How long an address stays blocked after too many failed authentications.
 const BLOCK_SECONDS: i64 = 5 * 60;
 /// How many addresses are counted in one minute, and how many are blocked at the same time.
 const MAX_ADDRESSES: usize = 16 * 1024;
+/// How many requests without a valid credential an address may make in a minute.
+const MAX_REQUESTS: u32 = 600;
+const MINUTE: i64 = 60;
 
 /// Where a request comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -106,12 +111,15 @@ fn network(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Keeps out the addresses that are blocked by setting, and for a while those that guess at tokens.
+/// Keeps out the addresses that are blocked by setting, for a while those that guess at tokens, and those that make too many
+/// requests without a credential.
 pub(crate) struct Gate {
     blocked: Vec<IpNet>,
     /// `None`: no address is blocked for failures.
     failures_per_minute: Option<u32>,
-    failures: Mutex<Failures>,
+    failures: Mutex<Counts>,
+    /// Requests without a valid credential.
+    requests: Mutex<Counts>,
     /// How many entries `blocks` has; most of the time none, and the lock is left alone.
     blocking: AtomicUsize,
     blocks: RwLock<Blocks>,
@@ -119,17 +127,17 @@ pub(crate) struct Gate {
     warned: AtomicBool,
 }
 
-/// The failures of one minute, by network.
+/// What is counted in one minute, by network.
 #[derive(Default)]
-struct Failures {
+struct Counts {
     minute: i64,
     counts: HashMap<IpAddr, u32>,
 }
 
-impl Failures {
-    /// Counts one more failure; yields how many there are now. What finds no room is not counted.
+impl Counts {
+    /// Counts one more; yields how many there are now. What finds no room is not counted.
     fn count(&mut self, network: IpAddr, now: Timestamp) -> u32 {
-        let minute = now.epoch_seconds().div_euclid(60);
+        let minute = now.epoch_seconds().div_euclid(MINUTE);
         if self.minute != minute {
             *self = Self {
                 minute,
@@ -178,14 +186,47 @@ impl Gate {
             blocked,
             failures_per_minute,
             failures: Mutex::default(),
+            requests: Mutex::default(),
             blocking: AtomicUsize::new(0),
             blocks: RwLock::default(),
             warned: AtomicBool::new(false),
         }
     }
 
-    /// Whether `client` may present a credential.
-    pub(crate) fn admits(&self, client: Client, now: Timestamp) -> bool {
+    /// Refuses a client that is blocked.
+    ///
+    /// # Errors
+    /// `authentication_blocked`.
+    pub(crate) fn check(&self, client: Option<Client>, now: Timestamp) -> Result<(), ApiError> {
+        if client.is_none_or(|client| self.admits(client, now)) {
+            return Ok(());
+        }
+        metrics::count_authentication_failure(Code::AUTHENTICATION_BLOCKED);
+        Err(ApiError::new(
+            Code::AUTHENTICATION_BLOCKED,
+            "requests from this address are blocked",
+        ))
+    }
+
+    /// Counts a request without a valid credential; yields in how many seconds `client` may make the next one, if it has made too
+    /// many.
+    pub(crate) fn count_request(&self, client: Client, now: Timestamp) -> Option<i64> {
+        let count = {
+            let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+            requests.count(network(client.address), now)
+        };
+        if count <= MAX_REQUESTS {
+            return None;
+        }
+        if !client.known {
+            self.warn_of_proxy(client.address);
+            return None;
+        }
+        Some(MINUTE - now.epoch_seconds().rem_euclid(MINUTE))
+    }
+
+    /// Whether `client` is let in.
+    fn admits(&self, client: Client, now: Timestamp) -> bool {
         if contains(&self.blocked, client.address) {
             return false;
         }
@@ -232,8 +273,8 @@ impl Gate {
         if !self.warned.swap(true, Ordering::Relaxed) {
             tracing::warn!(
                 %address,
-                "too many failed authentications come from an address that is not known to be the caller's own, so it is \
-                 not blocked; if a proxy forwards them, name it in FORECOURT_TRUSTED_PROXIES and let it send X-Forwarded-For",
+                "too many failed authentications, or requests without a credential, come from an address that is not known to be \
+                 the caller's own, so it is not blocked; if a proxy forwards them, name it in FORECOURT_TRUSTED_PROXIES and let it send X-Forwarded-For",
             );
         }
     }
@@ -343,6 +384,24 @@ mod tests {
     }
 
     #[test]
+    fn too_many_requests_in_a_minute_wait_for_the_next() {
+        let gate = Gate::new(Vec::new(), None);
+        let count = |client: &str, times: u32, now| {
+            let counts: Vec<_> = (0..times)
+                .map(|_| gate.count_request(caller(client), at(now)))
+                .collect();
+            counts.last().copied().flatten()
+        };
+        assert_eq!(count("2001:db8::1", MAX_REQUESTS, 75), None);
+        assert_eq!(count("2001:db8::2", 1, 76), Some(44), "of the same network");
+        assert_eq!(count("2001:db8:0:1::1", 1, 76), None);
+        assert_eq!(count("2001:db8::1", 1, 119), Some(1));
+        assert_eq!(count("2001:db8::1", 1, 120), None);
+        assert_eq!(count("10.0.0.1", 2 * MAX_REQUESTS, 75), None, "perhaps a proxy");
+        assert!(gate.warned.load(Ordering::Relaxed));
+    }
+
+    #[test]
     fn what_is_remembered_is_bounded() {
         let gate = Gate::new(Vec::new(), Some(1));
         let nth = |n: usize| Client {
@@ -360,6 +419,10 @@ mod tests {
         assert_eq!(gate.blocks.read().unwrap().until.len(), MAX_ADDRESSES);
         assert_eq!(gate.blocks.read().unwrap().order.len(), MAX_ADDRESSES);
         assert_eq!(gate.failures.lock().unwrap().counts.len(), MAX_ADDRESSES);
+        for n in 0..=MAX_ADDRESSES {
+            gate.count_request(nth(n), at(0));
+        }
+        assert_eq!(gate.requests.lock().unwrap().counts.len(), MAX_ADDRESSES);
         assert!(!gate.admits(nth(4 * MAX_ADDRESSES - 1), at(180)));
     }
 

@@ -1,26 +1,32 @@
 //! What a handler gets: a request that has been let in, and the way to the database.
 
-use std::{borrow::Cow, rc::Rc, str::FromStr, sync::Arc};
+use std::{borrow::Cow, net::IpAddr, rc::Rc, str::FromStr, sync::Arc};
 
 use actix_web::{HttpRequest, http::header};
 use forecourt_accounts::{Caller, KeyedRequest, Rules, Token};
 use forecourt_dealership::{ReadSession, Session};
-use forecourt_kernel::{Clock, ListName, NotAnId, Precondition, Projection, Random, Target, ValidationErrors};
+use forecourt_kernel::{
+    BoxError, Clock, Epoch, ListName, NotAnId, Precondition, Projection, Random, Target, ValidationErrors,
+};
 use percent_encoding::percent_decode_str;
 use serde::de::DeserializeOwned;
 
 use crate::{
     address::Client, answer_cache::AnswerKey, body, code::Code, compression::Codings, conditional::EntityTags,
-    error::ApiError, extraction::FileMember, help::HelpPages, parsing::RawBody, query::Query, reply::Reply, strict,
-    tail::Waiter, upload::Received, worker::Worker,
+    error::ApiError, extraction::FileMember, help::HelpPages, metrics, parsing::RawBody, query::Query, reply::Reply,
+    strict, tail::Waiter, upload::Received, worker::Worker,
 };
 
 /// A request that has passed everything but its handler.
 pub(crate) struct Call {
     pub(crate) worker: Rc<Worker>,
     pub(crate) caller: Caller,
+    /// The epoch of the database before anything was read of it.
+    pub(crate) epoch: Epoch,
     /// The token that the caller sent.
     pub(crate) token: Token,
+    /// Where it was sent from.
+    pub(crate) address: Option<IpAddr>,
     /// The values of the path's parameters, in order.
     pub(crate) path: Vec<String>,
     pub(crate) query: String,
@@ -66,13 +72,23 @@ impl Sender {
 impl Call {
     /// What the answer is cached under: it says the same to all who ask for this `resource` of the business with the same query at the
     /// same `revision`.
-    pub(crate) fn cache_key(&self, resource: &'static str, revision: String) -> AnswerKey {
+    pub(crate) fn cache_key(&self, resource: &'static str, revision: &str) -> AnswerKey {
         AnswerKey {
             business: self.caller.business_id(),
             resource,
             query: self.query.clone(),
-            revision,
+            revision: format!("{revision}{}", self.epoch.mark()),
         }
+    }
+
+    /// Whether the epoch is still the one in which the request came: if not, what was read may be of either.
+    pub(crate) fn epoch_stands(&self) -> bool {
+        self.worker.database.epoch() == self.epoch
+    }
+
+    /// Whether the caller has what the entity tag `etag` stands for.
+    pub(crate) fn has(&self, etag: &str) -> bool {
+        self.if_none_match.contain(etag) && self.epoch_stands()
     }
 
     /// The answer that is cached under `key`, if there is one in a coding that the caller prefers.
@@ -118,12 +134,7 @@ impl Call {
 
     /// The caller as it stands now, for a request that was held back so long that its key may have been revoked meanwhile.
     pub(crate) async fn caller_now(&self) -> Result<Caller, ApiError> {
-        let Worker {
-            credentials, database, ..
-        } = self.worker.as_ref();
-        credentials
-            .caller(&self.token, database.as_ref(), self.clock().now())
-            .await
+        self.worker.caller(&self.token, self.address).await
     }
 
     /// The query, to be read.
@@ -213,6 +224,25 @@ impl Call {
     pub(crate) fn event_waiter(&self) -> Option<Waiter> {
         let business = self.caller.business_id();
         self.worker.shared.tails.wait(&self.worker.database, business)
+    }
+
+    /// Takes one of the mails that the business may send today, for one that is sent while the request waits.
+    ///
+    /// # Errors
+    /// As `refused` makes it, if there is none left.
+    pub(crate) async fn claim_mail(
+        &self,
+        session: &mut dyn Session,
+        refused: impl FnOnce(BoxError) -> ApiError,
+    ) -> Result<(), ApiError> {
+        if session
+            .claim_mail(self.caller.business_id(), self.clock().now())
+            .await?
+        {
+            return Ok(());
+        }
+        metrics::count_refused_mail();
+        Err(refused("the business may send no more mails today".into()))
     }
 
     /// Begins a transaction.

@@ -110,9 +110,9 @@ codes! {
         remedy: "Ask the person who gave you the key for a new one.",
     }
     AUTHENTICATION_BLOCKED = UNAUTHORIZED, "authentication_blocked" {
-        meaning: "Requests from this address are blocked.",
-        cause: "The address is on the installation's block list, or too many requests with wrong tokens came from it within a minute; such a block lasts five minutes.",
-        remedy: "Stop sending wrong tokens and wait five minutes. If the block remains, ask the operator of the installation.",
+        meaning: "Requests from this address are blocked, or the key may not be used from it.",
+        cause: "The address is on the installation's block list, too many requests with wrong tokens came from it within a minute, or the key is bound to other addresses. A block for wrong tokens lasts five minutes.",
+        remedy: "Stop sending wrong tokens and wait five minutes. If the block remains, ask the operator of the installation, also for the addresses that the key is bound to.",
     }
     SCOPE_REQUIRED = FORBIDDEN, "scope_required" {
         meaning: "The key has no scope at all.",
@@ -225,8 +225,8 @@ codes! {
         remedy: "Send it again over a better connection; a write with an `Idempotency-Key` is safe to repeat.",
     }
     RATE_LIMITED = TOO_MANY_REQUESTS, "rate_limited" {
-        meaning: "The business has made too many requests.",
-        cause: "Its limit for this UTC minute or day is used up; `X-RateLimit-Reset` says when the window ends.",
+        meaning: "The business, or an address without a valid key, has made too many requests.",
+        cause: "The business's limit for this UTC minute or day is used up; `X-RateLimit-Reset` says when the window ends. Without a valid key, an address may make 600 requests in a UTC minute.",
         remedy: "Wait as many seconds as `Retry-After` says. Use webhooks instead of polling, and larger pages.",
     }
     SERVICE_UNAVAILABLE = SERVICE_UNAVAILABLE, "service_unavailable" {

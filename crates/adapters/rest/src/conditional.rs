@@ -2,7 +2,7 @@
 
 use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue, IF_MATCH, IF_NONE_MATCH};
 use forecourt_accounts::Business;
-use forecourt_kernel::{Precondition, Timestamp, Version, View};
+use forecourt_kernel::{Epoch, Precondition, Timestamp, Version, View};
 
 use crate::{credentials::CACHE_TTL, error::ApiError};
 
@@ -18,8 +18,9 @@ pub(crate) struct RecordState {
 
 impl RecordState {
     /// The entity tag of the record in `view`: `"<version>"`, `"<version>-simple"`. Where it shows something that has changed
-    /// without it, another record's name or a text of the business, a digest of that follows.
-    pub(crate) fn entity_tag(self, view: View, business: &Business) -> String {
+    /// without it, another record's name or a text of the business, a digest of that follows. In a later `epoch` all of them end in
+    /// `-e<epoch>`.
+    pub(crate) fn entity_tag(self, view: View, business: &Business, epoch: Epoch) -> String {
         let Self { version, updated } = self;
         // A server may go on for a while with what the business was before; it shows the same then as before the change.
         let cache_ttl = i64::try_from(CACHE_TTL.as_secs()).unwrap_or(i64::MAX);
@@ -33,7 +34,8 @@ impl RecordState {
             View::Simple => "-simple",
         };
         let digest = version.digest().map(|digest| format!("-{digest:016x}"));
-        format!("\"{}{view}{}\"", version.number(), digest.unwrap_or_default())
+        let (digest, epoch) = (digest.unwrap_or_default(), epoch.mark());
+        format!("\"{}{view}{digest}{epoch}\"", version.number())
     }
 }
 
@@ -152,25 +154,34 @@ mod tests {
             version: Version::new(3),
             updated: at(100),
         };
-        assert_eq!(state.entity_tag(View::Full, &business), "\"3\"");
-        assert_eq!(state.entity_tag(View::Simple, &business), "\"3-simple\"");
+        assert_eq!(state.entity_tag(View::Full, &business, Epoch::FIRST), "\"3\"");
+        assert_eq!(state.entity_tag(View::Simple, &business, Epoch::FIRST), "\"3-simple\"");
         // What the business is called has changed since the record did.
         business.updated = at(100);
-        let renamed = state.entity_tag(View::Full, &business);
+        let renamed = state.entity_tag(View::Full, &business, Epoch::FIRST);
         assert!(renamed.starts_with("\"3-") && renamed.len() == 20, "{renamed}");
         business.updated = at(101);
-        assert_ne!(state.entity_tag(View::Full, &business), renamed);
+        assert_ne!(state.entity_tag(View::Full, &business, Epoch::FIRST), renamed);
         // A change of the record after that shows the new words.
         let later = RecordState {
             updated: at(104),
             ..state
         };
-        assert_eq!(later.entity_tag(View::Full, &business), "\"3\"");
+        assert_eq!(later.entity_tag(View::Full, &business, Epoch::FIRST), "\"3\"");
         let other = RecordState {
             version: Version::new(3).shown_with("a name"),
             ..later
         };
-        assert!(other.entity_tag(View::Simple, &business).starts_with("\"3-simple-"));
+        let named_otherwise = other.entity_tag(View::Simple, &business, Epoch::FIRST);
+        assert!(named_otherwise.starts_with("\"3-simple-"));
+        // The database was restored.
+        let later_epoch = |state: RecordState, view| state.entity_tag(view, &business, Epoch::new(7));
+        assert_eq!(later_epoch(later, View::Full), "\"3-e7\"");
+        assert_eq!(later_epoch(later, View::Simple), "\"3-simple-e7\"");
+        assert_eq!(
+            later_epoch(other, View::Simple),
+            format!("{}-e7\"", named_otherwise.strip_suffix('"').unwrap())
+        );
     }
 
     #[test]
@@ -211,6 +222,7 @@ mod tests {
         for (lines, versions) in [
             (&["\"3\""] as &[&str], vec![3]),
             (&["W/\"3-simple\", \"4-00ff\"", "\"5\""], vec![3, 4, 5]),
+            (&["\"3-e7\", \"4-simple-e7\", \"5-00ff-e7\""], vec![3, 4, 5]),
             (&["\"abc\", \"\", \"03\", \"+3\", \"99999999999999999999\""], vec![]),
         ] {
             assert_eq!(read(lines).unwrap(), Precondition::one_of(versions), "{lines:?}");

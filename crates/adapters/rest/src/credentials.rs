@@ -3,11 +3,12 @@
 use std::{
     cell::RefCell,
     collections::HashMap,
+    net::IpAddr,
     time::{Duration, Instant},
 };
 
 use actix_web::{HttpRequest, http::header};
-use forecourt_accounts::{AuthenticationError, Caller, KeyId, StoredCredential, Token, authenticate};
+use forecourt_accounts::{AuthenticationError, Caller, KeyId, KeyUses, StoredCredential, Token, authenticate};
 use forecourt_dealership::Database;
 use forecourt_kernel::Timestamp;
 
@@ -51,24 +52,33 @@ pub(crate) fn token_of(request: &HttpRequest) -> Result<Token, ApiError> {
 }
 
 impl CredentialCache {
-    /// The caller whom `token` stands for.
+    /// The caller whom `token` stands for, presented from `address`. The key's use is noted.
     ///
     /// # Errors
     /// As [`authenticate`] returns them, or if the database fails.
     pub(crate) async fn caller(
         &self,
         token: &Token,
+        address: Option<IpAddr>,
         database: &dyn Database,
+        uses: &KeyUses,
         now: Timestamp,
     ) -> Result<Caller, ApiError> {
+        let validate = |stored: Option<&StoredCredential>| {
+            let caller = authenticate(token, stored, address, now)?;
+            if let Some(stored) = stored {
+                uses.note(&stored.key, now);
+            }
+            Ok(caller)
+        };
         if let Some(entry) = self.entries.borrow().get(token.key_id())
             && entry.read.elapsed() < CACHE_TTL
         {
-            return Ok(authenticate(token, Some(&entry.credential), now)?);
+            return validate(Some(&entry.credential));
         }
         let read = Instant::now();
         let stored = database.read().await?.credential(token.key_id()).await?;
-        let validated = authenticate(token, stored.as_ref(), now);
+        let validated = validate(stored.as_ref());
         if let Some(credential) = stored {
             let mut entries = self.entries.borrow_mut();
             if entries.len() >= MAX_CACHED_KEYS {
@@ -76,6 +86,6 @@ impl CredentialCache {
             }
             entries.insert(token.key_id().clone(), Entry { credential, read });
         }
-        Ok(validated?)
+        validated
     }
 }

@@ -118,6 +118,16 @@ impl Page {
             ) && rest.starts_with('/'))
     }
 
+    /// Whether it is one that limits hold for: those who watch over the server are let in from everywhere.
+    pub(crate) const fn is_limited(&self) -> bool {
+        !matches!(self.content, Content::Health | Content::Readiness)
+    }
+
+    /// Whether it can be requested with this method.
+    pub(crate) fn takes(method: &Method) -> bool {
+        method == Method::GET || method == Method::HEAD
+    }
+
     /// Answers a request for this page.
     ///
     /// # Errors
@@ -130,7 +140,7 @@ impl Page {
         info: &mut RequestInfo,
     ) -> Result<HttpResponse, ApiError> {
         let help = &worker.shared.help;
-        if request.method() != Method::GET && request.method() != Method::HEAD {
+        if !Self::takes(request.method()) {
             let message = "this path has no such method; see the header Allow";
             let mut response = refused(ApiError::new(Code::METHOD_NOT_ALLOWED, message), help);
             let headers = response.headers_mut();

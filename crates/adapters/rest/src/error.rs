@@ -183,6 +183,7 @@ impl From<AuthenticationError> for ApiError {
             AuthenticationError::Invalid => Code::AUTHENTICATION_INVALID,
             AuthenticationError::Revoked => Code::AUTHENTICATION_REVOKED,
             AuthenticationError::Expired => Code::AUTHENTICATION_EXPIRED,
+            AuthenticationError::Elsewhere => Code::AUTHENTICATION_BLOCKED,
             AuthenticationError::Refused(refusal) => match refusal {
                 AccountRefusal::BusinessRequired => Code::BUSINESS_REQUIRED,
                 AccountRefusal::BusinessNotFound => Code::BUSINESS_NOT_FOUND,

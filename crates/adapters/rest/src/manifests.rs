@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use forecourt_kernel::BusinessId;
+use forecourt_kernel::{BusinessId, Epoch};
 use futures_util::FutureExt as _;
 
 use crate::{conditional::EntityTags, notifier::Listener};
@@ -18,7 +18,7 @@ const CACHE_TTL: Duration = Duration::from_secs(1);
 /// The entity tags of manifests that were read lately: so that the many who ask whether anything has changed are answered without
 /// the database.
 #[derive(Default)]
-pub(crate) struct Manifests(Mutex<HashMap<BusinessId, Known>>);
+pub(crate) struct Manifests(Mutex<HashMap<(BusinessId, Epoch), Known>>);
 
 /// The entity tag of a manifest.
 struct Known {
@@ -29,28 +29,28 @@ struct Known {
 }
 
 impl Manifests {
-    /// The entity tag of the business's manifest, if it is among those that the caller has.
-    pub(crate) fn unchanged(&self, business: BusinessId, tags: &EntityTags) -> Option<String> {
+    /// The entity tag of the business's manifest in `epoch`, if it is among those that the caller has.
+    pub(crate) fn unchanged(&self, business: BusinessId, epoch: Epoch, tags: &EntityTags) -> Option<String> {
         let mut manifests = self.manifests();
-        let known = manifests.get_mut(&business)?;
+        let known = manifests.get_mut(&(business, epoch))?;
         let is_good = known.read.elapsed() < CACHE_TTL && known.listener.notified().now_or_never().is_none();
         if !is_good {
-            manifests.remove(&business);
+            manifests.remove(&(business, epoch));
             return None;
         }
         tags.contain(&known.etag).then(|| known.etag.clone())
     }
 
     /// Notes what was read since `listener` listens.
-    pub(crate) fn note(&self, business: BusinessId, etag: String, listener: Listener) {
+    pub(crate) fn note(&self, business: BusinessId, epoch: Epoch, etag: String, listener: Listener) {
         let mut manifests = self.manifests();
         manifests.retain(|_, known| known.read.elapsed() < CACHE_TTL);
         let read = Instant::now();
-        manifests.insert(business, Known { etag, read, listener });
+        manifests.insert((business, epoch), Known { etag, read, listener });
     }
 
     /// Nothing that holds the lock leaves the map half-changed.
-    fn manifests(&self) -> MutexGuard<'_, HashMap<BusinessId, Known>> {
+    fn manifests(&self) -> MutexGuard<'_, HashMap<(BusinessId, Epoch), Known>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -74,18 +74,23 @@ mod tests {
     #[test]
     fn what_a_caller_has_is_known_until_something_happens() {
         let (notifier, manifests) = (EventNotifier::default(), Manifests::default());
-        let unchanged = |business, tag| manifests.unchanged(business, &having(tag));
+        let unchanged = |business, tag| manifests.unchanged(business, Epoch::FIRST, &having(tag));
         assert_eq!(unchanged(ACME, "\"1-5-0\""), None);
-        manifests.note(ACME, "\"1-5-0\"".to_owned(), notifier.listen(ACME));
+        manifests.note(ACME, Epoch::FIRST, "\"1-5-0\"".to_owned(), notifier.listen(ACME));
         assert_eq!(unchanged(ACME, "W/\"1-5-0\"").as_deref(), Some("\"1-5-0\""));
         assert_eq!(unchanged(ACME, "\"1-4-0\""), None);
         assert_eq!(unchanged(OTHER, "*"), None, "each business has its own");
+        assert_eq!(
+            manifests.unchanged(ACME, Epoch::new(7), &having("*")),
+            None,
+            "and each epoch"
+        );
         notifier.notify(OTHER);
         assert!(unchanged(ACME, "*").is_some());
         notifier.notify(ACME);
         assert_eq!(unchanged(ACME, "\"1-5-0\""), None);
         notifier.mute();
-        manifests.note(ACME, "\"1-6-0\"".to_owned(), notifier.listen(ACME));
+        manifests.note(ACME, Epoch::FIRST, "\"1-6-0\"".to_owned(), notifier.listen(ACME));
         assert_eq!(unchanged(ACME, "*"), None, "a server that stops knows nothing");
     }
 }

@@ -14,6 +14,8 @@ const BUILD: &str = "forecourt_build_info";
 const REQUESTS: &str = "forecourt_http_requests_total";
 const LATENCY: &str = "forecourt_http_request_duration_seconds";
 const AUTHENTICATION_FAILURES: &str = "forecourt_authentication_failures_total";
+const LIMITED: &str = "forecourt_requests_limited_by_address_total";
+const UNSENT_MAILS: &str = "forecourt_mails_refused_total";
 const OPEN_CONNECTIONS: &str = "forecourt_database_connections_open";
 const CONNECTIONS_IN_USE: &str = "forecourt_database_connections_in_use";
 const WAITING_SESSIONS: &str = "forecourt_database_sessions_waiting";
@@ -82,6 +84,16 @@ pub fn install(version: &'static str) -> Result<Metrics, MetricsUnavailable> {
         // Known from the start, so that the first failure shows as an increase.
         metrics::counter!(AUTHENTICATION_FAILURES, "code" => code.as_str()).increment(0);
     }
+    metrics::describe_counter!(
+        LIMITED,
+        "Requests without a valid credential refused since their address had made too many in the minute"
+    );
+    metrics::counter!(LIMITED).increment(0);
+    metrics::describe_counter!(
+        UNSENT_MAILS,
+        "Requests refused since their business has sent as many mails as it may in a day"
+    );
+    metrics::counter!(UNSENT_MAILS).increment(0);
     metrics::describe_gauge!(OPEN_CONNECTIONS, "Database connections that are open");
     metrics::describe_gauge!(CONNECTIONS_IN_USE, "Database connections that are in use");
     metrics::describe_gauge!(
@@ -96,6 +108,16 @@ pub fn install(version: &'static str) -> Result<Metrics, MetricsUnavailable> {
 /// Counts a request that was refused with one of [`AUTHENTICATION_CODES`].
 pub(crate) fn count_authentication_failure(code: Code) {
     metrics::counter!(AUTHENTICATION_FAILURES, "code" => code.as_str()).increment(1);
+}
+
+/// Counts a request that was refused for the number of requests from its address.
+pub(crate) fn count_limited_request() {
+    metrics::counter!(LIMITED).increment(1);
+}
+
+/// Counts a request that was refused for the number of mails of its business.
+pub(crate) fn count_refused_mail() {
+    metrics::counter!(UNSENT_MAILS).increment(1);
 }
 
 /// Records how busy the database's connections are.

@@ -21,7 +21,7 @@ use forecourt_accounts::{
     Caller, Fingerprint, IdempotencyKey, KeyedRequest, RateCounters, RateLimitStatus, RateLimits, Token,
 };
 use forecourt_kernel::bounds::{MAX_HEADER_BYTES, MAX_LINE_CHARS, MAX_TARGET_BYTES};
-use forecourt_kernel::{Precondition, Scope, StoreError, ValidationErrors};
+use forecourt_kernel::{Precondition, Scope, StoreError, Timestamp, ValidationErrors};
 use futures_util::{
     FutureExt, Stream, StreamExt,
     future::ready,
@@ -139,16 +139,32 @@ async fn answer<'p>(
         let reply = Reply::refusal(error, help);
         return (respond(reply.into(), head_only, info, id), unrouted);
     }
+    let found = router.find(request.method(), request.path());
+    let page = match found {
+        Found::Nothing => pages.iter().find(|page| page.serves(request.path())),
+        _ => None,
+    };
+    let now = worker.shared.clock.now();
+    let client = address::client(request, &pipeline.trusted_proxies);
     if cors.is_preflight(request) {
+        let is_known = page.map_or(!matches!(found, Found::Nothing), Page::is_limited);
+        if is_known && let Err(blocked) = pipeline.gate.check(client, now) {
+            let reply = Reply::refusal(blocked, help);
+            return (respond(reply.into(), head_only, info, id), unrouted);
+        }
         let mut response = HttpResponse::NoContent().finish();
         CorsOrigins::answer_preflight(request.headers(), response.headers_mut());
         return (response, unrouted);
     }
-    let found = router.find(request.method(), request.path());
-    if matches!(found, Found::Nothing)
-        && let Some(page) = pages.iter().find(|page| page.serves(request.path()))
-    {
+    if let Some(page) = page {
         info.route = Some(page.path.to_owned());
+        if page.is_limited()
+            && Page::takes(request.method())
+            && let Err(error) = admit_to_page(pipeline, worker, request, client, info).await
+        {
+            let reply = Reply::refusal(error, help);
+            return (respond(reply.into(), head_only, info, id), unrouted);
+        }
         let response = match page.answer(request, pipeline, worker, info).await {
             Ok(response) => response,
             Err(error) => {
@@ -309,7 +325,9 @@ async fn authorize(
     let call = Call {
         unknown,
         worker: Rc::clone(worker),
+        epoch: worker.database.epoch(),
         token,
+        address: client.map(Client::address),
         caller,
         path,
         query,
@@ -370,19 +388,15 @@ pub(crate) async fn admit(
     let now = worker.shared.clock.now();
 
     let client = address::client(request, trusted_proxies);
-    if client.is_some_and(|client| !gate.admits(client, now)) {
-        metrics::count_authentication_failure(Code::AUTHENTICATION_BLOCKED);
-        return Err(ApiError::new(
-            Code::AUTHENTICATION_BLOCKED,
-            "requests from this address are blocked",
-        ));
-    }
-    let token = token_of(request).inspect_err(|error| note_failure(gate, client, error, now))?;
-    info.key = Some(token.key_id().to_string());
-    let known = worker.credentials.caller(&token, worker.database.as_ref(), now);
-    let caller = with_timeout(WORK_TIMEOUT, known)
-        .await
-        .inspect_err(|error| note_failure(gate, client, error, now))?;
+    gate.check(client, now)?;
+    let (token, caller) = match identify(pipeline, worker, request, client, info).await {
+        Ok(identified) => identified,
+        Err(error) if is_of_credential(&error) => {
+            limit_address(gate, client, now, info)?;
+            return Err(error);
+        }
+        Err(error) => return Err(error),
+    };
     info.business = Some(caller.business_id().get());
 
     info.rate_limit = counters.count(caller.business_id(), *limits, now).await?;
@@ -412,14 +426,76 @@ async fn with_timeout<T>(limit: Duration, work: impl Future<Output = Result<T, A
         .unwrap_or_else(|_| Err(too_slow().into()))
 }
 
-/// Counts a presented credential that was invalid. A request without one guesses at nothing.
-fn note_failure(gate: &Gate, client: Option<Client>, error: &ApiError, now: forecourt_kernel::Timestamp) {
+/// The token of a request and the caller whom it stands for. A token that is no good is counted.
+async fn identify(
+    pipeline: &Pipeline,
+    worker: &Worker,
+    request: &HttpRequest,
+    client: Option<Client>,
+    info: &mut RequestInfo,
+) -> Result<(Token, Caller), ApiError> {
+    let identified = async {
+        let token = token_of(request)?;
+        info.key = Some(token.key_id().to_string());
+        let caller = worker.caller(&token, client.map(Client::address));
+        let caller = with_timeout(WORK_TIMEOUT, caller).await?;
+        Ok((token, caller))
+    };
+    let identified = identified.await;
+    identified.inspect_err(|error| note_failure(&pipeline.gate, client, error, worker.shared.clock.now()))
+}
+
+/// Lets a request for a public page through: one with a valid credential, or one of an address that has made few without.
+async fn admit_to_page(
+    pipeline: &Pipeline,
+    worker: &Worker,
+    request: &HttpRequest,
+    client: Option<Client>,
+    info: &mut RequestInfo,
+) -> Result<(), ApiError> {
+    let now = worker.shared.clock.now();
+    pipeline.gate.check(client, now)?;
+    let is_identified = request.headers().contains_key(header::AUTHORIZATION)
+        && identify(pipeline, worker, request, client, info).await.is_ok();
+    if is_identified {
+        return Ok(());
+    }
+    limit_address(&pipeline.gate, client, now, info)
+}
+
+/// Counts a request without a valid credential.
+///
+/// # Errors
+/// 429 if its address has made too many.
+fn limit_address(gate: &Gate, client: Option<Client>, now: Timestamp, info: &mut RequestInfo) -> Result<(), ApiError> {
+    let Some(seconds) = client.and_then(|client| gate.count_request(client, now)) else {
+        return Ok(());
+    };
+    info.retry_after = Some(seconds);
+    metrics::count_limited_request();
+    Err(ApiError::new(
+        Code::RATE_LIMITED,
+        "this address has made too many requests without a valid key; see Retry-After",
+    ))
+}
+
+/// Whether a request is refused for its credential, or for having none.
+fn is_of_credential(error: &ApiError) -> bool {
+    let ApiError::Refused(refusal) = error else {
+        return false;
+    };
+    refusal.code == Code::AUTHENTICATION_REQUIRED || AUTHENTICATION_CODES.contains(&refusal.code)
+}
+
+/// Counts a presented credential that was invalid. A request without one guesses at nothing, and a key that is bound to other
+/// addresses was not guessed.
+fn note_failure(gate: &Gate, client: Option<Client>, error: &ApiError, now: Timestamp) {
     let ApiError::Refused(refusal) = error else { return };
     if !AUTHENTICATION_CODES.contains(&refusal.code) {
         return;
     }
     metrics::count_authentication_failure(refusal.code);
-    if let Some(client) = client {
+    if let Some(client) = client.filter(|_| refusal.code != Code::AUTHENTICATION_BLOCKED) {
         gate.note_failure(client, now);
     }
 }

@@ -70,8 +70,8 @@ impl Call {
         if fields.is_some() {
             return Reply::projected(data, fields.as_ref());
         }
-        let etag = state.entity_tag(*view, &self.caller.business);
-        if self.if_none_match.contain(&etag) {
+        let etag = state.entity_tag(*view, &self.caller.business, self.epoch);
+        if self.has(&etag) {
             return Ok(Reply::not_modified(etag));
         }
         Ok(Reply::ok(data)?.tagged(etag))

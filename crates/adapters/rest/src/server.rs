@@ -20,7 +20,7 @@ use actix_web::{
     web,
 };
 use bytes::Bytes;
-use forecourt_accounts::{RateCounters, RateLimits};
+use forecourt_accounts::{KeyUses, RateCounters, RateLimits};
 use forecourt_contacts::PasswordHasher;
 use forecourt_dealership::Database;
 use forecourt_files::{AddressKey, FileStore, PictureMaker};
@@ -112,6 +112,8 @@ pub struct Ports {
     pub random: Arc<dyn Random>,
     /// Counts requests.
     pub counters: Arc<dyn RateCounters>,
+    /// Notes which keys are in use.
+    pub key_uses: Arc<KeyUses>,
     /// Gathers figures, if they are wanted.
     pub metrics: Option<Metrics>,
     /// How the records in events are shown to a key with certain scopes.
@@ -173,6 +175,7 @@ pub fn start(config: Config, ports: Ports) -> io::Result<Running> {
         random: ports.random,
         allow_insecure_targets: config.allow_insecure_targets,
         projections: ports.projections,
+        key_uses: ports.key_uses,
         notifier: ports.notifier.clone(),
         mailer: ports.mailer,
         hasher: ports.hasher,
@@ -219,10 +222,8 @@ pub fn start(config: Config, ports: Ports) -> io::Result<Running> {
         }
     };
     let refuse = move |refused| pipeline::refuse(&pipeline, &shared, refused);
-    let api = serve(listener, config.workers, app, refuse)?;
-    let handle = api.handle();
-    let mut servers = vec![tokio::spawn(api)];
-
+    // Before the API, so that who finds the server ready finds its figures too.
+    let mut servers = Vec::new();
     let admin = match (config.admin_bind, ports.metrics) {
         (Some(bind), Some(metrics)) => {
             let server = admin_server(bind, metrics, ports.database)?;
@@ -232,6 +233,9 @@ pub fn start(config: Config, ports: Ports) -> io::Result<Running> {
         }
         _ => None,
     };
+    let api = serve(listener, config.workers, app, refuse)?;
+    let handle = api.handle();
+    servers.push(tokio::spawn(api));
     Ok(Running {
         address,
         api: handle,

@@ -189,12 +189,19 @@ async fn keep_up(
     mut listener: Listener,
     tail: &watch::Sender<Tail>,
 ) -> StoreResult<()> {
+    let mut epoch = database.epoch();
     let latest = database.read().await?.latest_event(business).await?;
     tail.send_replace(Tail::behind(latest));
     loop {
         // There is no notification of events of other servers, so the log is polled.
         if timeout(POLL_INTERVAL, listener.notified()).await == Ok(false) {
             return Ok(());
+        }
+        if database.epoch() != epoch {
+            // Numbers are given a second time, so what is remembered is of another log.
+            epoch = database.epoch();
+            let latest = database.read().await?.latest_event(business).await?;
+            tail.send_replace(Tail::behind(latest));
         }
         loop {
             let after = tail.borrow().to;

@@ -1,8 +1,8 @@
 //! What handlers need of the server while it runs.
 
-use std::sync::Arc;
+use std::{net::IpAddr, sync::Arc};
 
-use forecourt_accounts::IdempotencyKey;
+use forecourt_accounts::{Caller, IdempotencyKey, KeyUses, Token};
 use forecourt_contacts::PasswordHasher;
 use forecourt_dealership::Database;
 use forecourt_files::{AddressKey, FileStore, PictureMaker};
@@ -11,7 +11,7 @@ use forecourt_webhooks::Projections;
 use tokio::sync::Semaphore;
 
 use crate::{
-    answer_cache::AnswerCache, credentials::CredentialCache, help::HelpPages, keyed_mutex::KeyedMutex,
+    answer_cache::AnswerCache, credentials::CredentialCache, error::ApiError, help::HelpPages, keyed_mutex::KeyedMutex,
     large_answers::LargeAnswers, manifests::Manifests, notifier::EventNotifier, parsing::ParsePool,
     summary::OperationSummary, tail::Tails, upload::Uploads,
 };
@@ -25,6 +25,7 @@ pub(crate) struct Shared {
     pub(crate) random: Arc<dyn Random>,
     pub(crate) allow_insecure_targets: bool,
     pub(crate) projections: Projections,
+    pub(crate) key_uses: Arc<KeyUses>,
     pub(crate) notifier: EventNotifier,
     pub(crate) tails: Tails,
     pub(crate) mailer: Arc<dyn Mailer>,
@@ -55,4 +56,17 @@ pub(crate) struct Worker {
     pub(crate) shared: Arc<Shared>,
     pub(crate) database: Arc<dyn Database>,
     pub(crate) credentials: CredentialCache,
+}
+
+impl Worker {
+    /// The caller whom `token` stands for, presented from `address`.
+    ///
+    /// # Errors
+    /// As for [`CredentialCache::caller`].
+    pub(crate) async fn caller(&self, token: &Token, address: Option<IpAddr>) -> Result<Caller, ApiError> {
+        let Shared { clock, key_uses, .. } = self.shared.as_ref();
+        self.credentials
+            .caller(token, address, self.database.as_ref(), key_uses, clock.now())
+            .await
+    }
 }

@@ -162,6 +162,17 @@ impl Storage {
         }
     }
 
+    /// By how many milliseconds `clock` is ahead of the database's own, or behind it if that is negative; none for a file.
+    ///
+    /// # Errors
+    /// `Unavailable` if the database cannot be reached.
+    pub async fn clock_offset(&self, clock: &dyn Clock) -> StoreResult<Option<i64>> {
+        match self {
+            Self::Sqlite(engine) => engine.clock_offset(clock).await,
+            Self::Postgres(engine) => engine.clock_offset(clock).await,
+        }
+    }
+
     /// Keeps this process from writing for a `reason`, which its log has and writers meet as `Unavailable`; none ends that. Answers
     /// whether that is new.
     pub fn block_writes(&self, block: WriteBlock, reason: Option<String>) -> bool {
@@ -225,6 +236,7 @@ impl Storage {
             policy,
             watcher,
             files,
+            mails_per_day,
         } = ports;
         let dependencies = Arc::new(Dependencies {
             clock,
@@ -233,6 +245,7 @@ impl Storage {
             policy,
             watcher,
             files,
+            mails_per_day,
             subscribers: Subscribers::default(),
         });
         match self {
@@ -256,6 +269,8 @@ pub struct Ports {
     pub watcher: Option<Arc<dyn Watcher>>,
     /// Where public files are read, which listings have the addresses of.
     pub files: FileAddresses,
+    /// How many mails a business may send in a UTC day; `None` is any number.
+    pub mails_per_day: Option<u32>,
 }
 
 /// What the stores need besides a connection.
@@ -266,6 +281,7 @@ pub(crate) struct Dependencies {
     policy: Policy,
     watcher: Option<Arc<dyn Watcher>>,
     files: FileAddresses,
+    mails_per_day: Option<u32>,
     subscribers: Subscribers,
 }
 

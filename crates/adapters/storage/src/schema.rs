@@ -59,6 +59,7 @@ diesel::table! {
         vehicle_created -> BigInt,
         event_sequence -> BigInt,
         event_created -> BigInt,
+        stamps_unordered -> Bool,
         subscribers -> BigInt,
     }
 }
@@ -83,6 +84,8 @@ diesel::table! {
         created -> BigInt,
         expires -> Nullable<BigInt>,
         revoked -> Nullable<BigInt>,
+        addresses -> Nullable<Text>,
+        last_used -> Nullable<BigInt>,
     }
 }
 
@@ -127,6 +130,17 @@ diesel::table! {
         message_id -> Nullable<Text>,
         in_reply_to -> Nullable<Text>,
         reply_to -> Nullable<Text>,
+        claimed -> Bool,
+        queued -> Nullable<BigInt>,
+    }
+}
+
+diesel::table! {
+    /// How many mails each business has sent in the UTC day of the latest.
+    mail_quotas (business_id) {
+        business_id -> BigInt,
+        day -> BigInt,
+        mails -> BigInt,
     }
 }
 

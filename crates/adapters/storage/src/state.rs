@@ -35,6 +35,8 @@ impl WriteBlock {
 #[derive(Default)]
 pub(crate) struct DatabaseState {
     epoch: AtomicI64,
+    /// The timeline of PostgreSQL that this process has seen.
+    timeline: Mutex<Option<String>>,
     is_blocked: AtomicBool,
     /// The reason of each block that stands.
     blocks: Mutex<[Option<String>; WriteBlock::COUNT]>,
@@ -48,6 +50,15 @@ impl DatabaseState {
     /// Takes up an epoch. Of two, the later one counts.
     pub(crate) fn take_up(&self, epoch: Epoch) {
         self.epoch.fetch_max(epoch.number(), Ordering::AcqRel);
+    }
+
+    /// The timeline that this process has seen.
+    pub(crate) fn timeline(&self) -> Option<String> {
+        self.timeline.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn note_timeline(&self, timeline: String) {
+        *self.timeline.lock().unwrap_or_else(PoisonError::into_inner) = Some(timeline);
     }
 
     /// Keeps the process from writing for a `reason`, or no longer; `true` if that changes whether it may.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use forecourt_kernel::BusinessId;
+use forecourt_kernel::{BusinessId, Epoch};
 
 use crate::selection::{Condition, Selection};
 use crate::statement::Value;
@@ -44,6 +44,8 @@ pub(crate) struct Counted {
     pub(crate) of: i64,
     /// How often they had been written.
     pub(crate) writes: i64,
+    /// The epoch of that number: another one gives it a second time.
+    pub(crate) epoch: Epoch,
     /// Which of the list's conditions that can be looked up by themselves left few records, if one did.
     pub(crate) narrowed: Option<usize>,
 }
@@ -137,6 +139,7 @@ mod tests {
             total,
             of: 100,
             writes: 5,
+            epoch: Epoch::FIRST,
             narrowed: None,
         }
     }

@@ -64,6 +64,9 @@ impl Assessments {
             mailer: _,
             files: _,
             installation: _,
+            purge_pause: _,
+            key_uses: _,
+            mail_folder: _,
         } = ports.clone();
         Self {
             database,
@@ -381,7 +384,10 @@ mod tests {
             mailer: Arc::new(NoMailer),
             files: Arc::new(MemoryFileStore::default()),
             installation: "ours".into(),
+            purge_pause: crate::background::PurgePause::default(),
             analyst: Some(Arc::clone(&analyst) as Arc<dyn Analyst>),
+            key_uses: Arc::default(),
+            mail_folder: "mail".into(),
         };
         let job = Assessments::new(&ports);
         Stage {

@@ -1,40 +1,131 @@
 //! Forgets what is past its time: answers kept for retries, events, the histories of webhooks, and removals of listings. And has
 //! the database do what it needs now and then.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use forecourt_dealership::Database;
-use forecourt_kernel::{BoxError, Clock, StoreError, Timestamp};
+use forecourt_accounts::IdempotencyStore;
+use forecourt_dealership::{Database, Purged, Session};
+use forecourt_kernel::{BoxError, Clock, StoreError, StoreResult, Timestamp};
+use forecourt_webhooks::{EVENTS_KEPT_DAYS, KEPT_DAYS};
+use tokio::time::Instant;
 
-use super::job::{Job, Ports, Round};
+use super::{
+    job::{Job, Ports, Round},
+    purge_pause::PurgePause,
+};
 use crate::{shutdown::Shutdown, transaction::transact};
 
 /// How many answers, deliveries and events one transaction deletes: few enough, however long they are, that the lock delays no
 /// request noticeably.
 const BATCH: u32 = 100;
-/// How often the database does what it needs now and then, in seconds.
-const TIDY: i64 = 3_600;
+/// How often each purge is made, and the database does what it needs now and then.
+const INTERVAL: Duration = Duration::from_secs(3_600);
+/// One purge takes what has aged in so many seconds: twice the interval.
+const AGED_WITHIN: i64 = 2 * 3_600;
 
+const DAY: i64 = 86_400;
 /// For how long removals of listings are kept, in seconds (decisions §8).
-const REMOVALS_KEPT: i64 = 30 * 86_400;
+const REMOVALS_KEPT: i64 = 30 * DAY;
+
+const PURGE_PAUSED: &str = "forecourt_purge_paused";
+
+/// What is forgotten, what the log calls it, and for how many seconds it is kept. The histories of webhooks come before what they
+/// refer to.
+const PURGES: [(Purged, &str, i64); 5] = [
+    (Purged::Answers, "stored answers", <dyn IdempotencyStore>::KEPT_SECONDS),
+    (Purged::Deliveries, "webhook deliveries", KEPT_DAYS * DAY),
+    (Purged::Webhooks, "deleted webhooks", KEPT_DAYS * DAY),
+    (Purged::Events, "events", EVENTS_KEPT_DAYS * DAY),
+    (Purged::ListingRemovals, "removals of listings", REMOVALS_KEPT),
+];
 
 #[derive(Clone)]
 pub(super) struct Housekeeping {
     database: Arc<dyn Database>,
     clock: Arc<dyn Clock>,
+    pause: PurgePause,
+    /// When each purge was last begun.
+    purged: HashMap<Purged, Instant>,
     /// When the database last did what it needs now and then.
-    tidied: Option<Timestamp>,
+    tidied: Option<Instant>,
 }
 
 impl Housekeeping {
     pub(super) fn new(ports: &Ports) -> Self {
-        let Ports { database, clock, .. } = ports.clone();
+        metrics::describe_gauge!(
+            PURGE_PAUSED,
+            "1 while nothing is purged, since this server's clock was far ahead of the newest record at the start; else 0"
+        );
+        let Ports {
+            database,
+            clock,
+            purge_pause: pause,
+            ..
+        } = ports.clone();
         Self {
             database,
             clock,
+            pause,
+            purged: HashMap::new(),
             tidied: None,
         }
     }
+
+    /// Forgets what has aged, but never so much at once that a clock that is wrong could empty a table.
+    async fn purge(&self, what: Purged, name: &str, kept: i64, shutdown: &Shutdown) -> StoreResult<()> {
+        let now = self.clock.now();
+        let before = now.plus_seconds(-kept);
+        let since = before.plus_seconds(-AGED_WITHIN);
+        let quota = self.database.read().await?.purge_quota(what, before, since).await?;
+        let mut left = quota;
+        let mut outcome = Ok(());
+        while left > 0 && !shutdown.is_requested() {
+            let limit = left.min(BATCH);
+            let forgotten = transact::<_, StoreError>(&*self.database, async |session| {
+                purge(session, what, now, before, limit).await
+            });
+            match forgotten.await {
+                Ok(forgotten) => {
+                    left -= forgotten.min(limit);
+                    if forgotten < limit {
+                        break;
+                    }
+                }
+                Err(error) => {
+                    outcome = Err(error);
+                    break;
+                }
+            }
+        }
+        if left < quota {
+            tracing::info!(
+                what = name,
+                count = quota - left,
+                "purged what is older than it is kept"
+            );
+        }
+        outcome
+    }
+}
+
+async fn purge(
+    session: &mut dyn Session,
+    what: Purged,
+    now: Timestamp,
+    before: Timestamp,
+    limit: u32,
+) -> StoreResult<u32> {
+    match what {
+        Purged::Answers => session.purge_expired(now, limit).await,
+        Purged::Deliveries => session.purge_deliveries(before, limit).await,
+        Purged::Webhooks => session.purge_webhooks(before, limit).await,
+        Purged::Events => session.purge_events(before, limit).await,
+        Purged::ListingRemovals => session.purge_removals(before, limit).await,
+    }
+}
+
+fn is_due(last: Option<&Instant>) -> bool {
+    last.is_none_or(|last| last.elapsed() >= INTERVAL)
 }
 
 impl Job for Housekeeping {
@@ -42,39 +133,29 @@ impl Job for Housekeeping {
     const REST: Duration = Duration::from_secs(60);
 
     async fn round(&mut self, shutdown: &Shutdown) -> Result<Round, BoxError> {
-        let now = self.clock.now();
-        let forgotten: Result<(u32, u32), StoreError> = transact(&*self.database, async |session| {
-            let answers = session.purge_expired(now, BATCH).await?;
-            Ok((answers, session.purge_history(now, BATCH).await?))
-        })
-        .await;
-        let (answers, history) = forgotten?;
-        if self.tidied.is_none_or(|tidied| tidied.plus_seconds(TIDY) <= now) {
-            let before = now.plus_seconds(-REMOVALS_KEPT);
-            while transact::<_, StoreError>(&*self.database, async |session| {
-                session.purge_removals(before, BATCH).await
-            })
-            .await?
-                >= BATCH
-            {
-                if shutdown.is_requested() {
-                    return Ok(Round::Done);
-                }
+        let is_paused = self.pause.is_paused();
+        metrics::gauge!(PURGE_PAUSED).set(f64::from(u8::from(is_paused)));
+        for (what, name, kept) in PURGES {
+            if is_paused || shutdown.is_requested() {
+                break;
             }
-            self.database.maintain().await?;
-            self.tidied = Some(now);
+            if is_due(self.purged.get(&what)) {
+                // Before it is begun: one that fails is not to take its share again at once.
+                self.purged.insert(what, Instant::now());
+                self.purge(what, name, kept, shutdown).await?;
+            }
         }
-        Ok(if answers < BATCH && history < BATCH {
-            Round::Done
-        } else {
-            Round::More
-        })
+        if is_due(self.tidied.as_ref()) && !shutdown.is_requested() {
+            self.database.maintain().await?;
+            self.tidied = Some(Instant::now());
+        }
+        Ok(Round::Done)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use forecourt_accounts::{Fingerprint, IdempotencyStore, KeyedRequest, Shown, StoredResponse};
+    use forecourt_accounts::{Fingerprint, KeyedRequest, Shown, StoredResponse};
     use forecourt_kernel::BusinessId;
 
     use super::*;
@@ -83,11 +164,11 @@ mod tests {
         shutdown::shutdown,
     };
 
-    #[tokio::test]
-    async fn answers_are_forgotten_in_small_transactions_until_none_is_left() {
+    /// A database with so many answers that are past their time, and the job.
+    async fn with_answers(count: u32) -> (MemoryDatabase, Housekeeping) {
         let database = MemoryDatabase::default();
         let mut session = database.begin().await.unwrap();
-        for number in 0..=2 * BATCH {
+        for number in 0..count {
             let request = KeyedRequest {
                 key: format!("key-{number}").parse().unwrap(),
                 fingerprint: Fingerprint::of("POST", "/2.0/leads", "", b"{}"),
@@ -103,15 +184,54 @@ mod tests {
                 .unwrap();
         }
         session.commit().await.unwrap();
-        let mut job = Housekeeping {
+        let clock = clock_at(0);
+        let job = Housekeeping {
+            pause: PurgePause::at_start(&database, &clock).await.unwrap(),
             database: Arc::new(database.clone()),
-            clock: Arc::new(clock_at(0)),
-            tidied: Some(Timestamp::from_epoch_seconds(0)),
+            clock: Arc::new(clock),
+            purged: HashMap::new(),
+            tidied: None,
         };
+        (database, job)
+    }
+
+    #[tokio::test]
+    async fn answers_are_forgotten_in_small_transactions_until_none_is_left() {
+        let (database, mut job) = with_answers(2 * BATCH + 1).await;
         let (_trigger, shutdown) = shutdown();
-        for expected in [Round::More, Round::More, Round::Done] {
-            assert_eq!(job.round(&shutdown).await.unwrap(), expected);
+        let before = database.sessions();
+        assert_eq!(job.round(&shutdown).await.unwrap(), Round::Done);
+        assert_eq!(database.state().accounts.answers(), 0);
+        // For each kind its quota and one transaction; for the answers two more.
+        assert_eq!(database.sessions() - before, 2 * PURGES.len() + 2);
+    }
+
+    #[tokio::test]
+    async fn one_purge_takes_no_more_than_its_quota() {
+        let (database, mut job) = with_answers(30).await;
+        database.arrange(|state| state.purge_quota = Some(3));
+        let (_trigger, shutdown) = shutdown();
+        for left in [27, 27] {
+            job.round(&shutdown).await.unwrap();
+            assert_eq!(database.state().accounts.answers(), left);
         }
-        assert_eq!((database.state().accounts.answers(), database.sessions()), (0, 4));
+        // The interval is over.
+        job.purged.clear();
+        job.round(&shutdown).await.unwrap();
+        assert_eq!(database.state().accounts.answers(), 24);
+    }
+
+    #[tokio::test]
+    async fn nothing_is_forgotten_while_the_clock_is_doubted() {
+        let (database, mut job) = with_answers(30).await;
+        database.arrange(|state| state.newest_record = Some(Timestamp::from_epoch_seconds(-3 * DAY)));
+        job.pause = PurgePause::at_start(&database, &*job.clock).await.unwrap();
+        let (_trigger, shutdown) = shutdown();
+        job.round(&shutdown).await.unwrap();
+        assert_eq!(database.state().accounts.answers(), 30);
+        database.arrange(|state| state.newest_record = None);
+        job.pause = PurgePause::at_start(&database, &*job.clock).await.unwrap();
+        job.round(&shutdown).await.unwrap();
+        assert_eq!(database.state().accounts.answers(), 0);
     }
 }

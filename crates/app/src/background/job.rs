@@ -1,12 +1,14 @@
 //! What a job is, and what it works with.
 
-use std::{sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
+use forecourt_accounts::KeyUses;
 use forecourt_dealership::Database;
 use forecourt_files::FileStore;
 use forecourt_kernel::{BoxError, Clock, Mailer};
 use forecourt_leads::Analyst;
 
+use super::PurgePause;
 use crate::shutdown::Shutdown;
 
 /// What a round left behind.
@@ -42,6 +44,12 @@ pub(crate) struct Ports {
     pub(crate) files: Arc<dyn FileStore>,
     /// Which installation this is, as the database says.
     pub(crate) installation: Arc<str>,
+    /// Whether anything may be forgotten for its age.
+    pub(crate) purge_pause: PurgePause,
     /// Reads the conversations of leads; `None` if none are to be read.
     pub(crate) analyst: Option<Arc<dyn Analyst>>,
+    /// The keys that were seen in use.
+    pub(crate) key_uses: Arc<KeyUses>,
+    /// Where mails lie that were written as files.
+    pub(crate) mail_folder: PathBuf,
 }

@@ -1,9 +1,9 @@
 //! Sends the mails that transactions have queued.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use forecourt_dealership::Database;
-use forecourt_kernel::{BoxError, Clock, MailError, Mailer, PendingMail, StoreError};
+use forecourt_dealership::{Database, TakenMails};
+use forecourt_kernel::{BoxError, BusinessId, Clock, Date, MailError, Mailer, PendingMail, StoreError};
 use tokio::{task::JoinSet, time};
 
 use super::job::{Job, Ports, Round};
@@ -25,7 +25,7 @@ const DROPPED: &str = "forecourt_mails_dropped_total";
 pub(super) fn describe() {
     metrics::describe_counter!(
         DROPPED,
-        "Queued mails that will never be sent: refused for good, or given up after the last attempt"
+        "Queued mails that will never be sent: refused for good, given up after the last attempt, or over the business's quota for a week"
     );
     metrics::counter!(DROPPED).increment(0);
 }
@@ -35,6 +35,10 @@ pub(super) struct MailSending {
     database: Arc<dyn Database>,
     clock: Arc<dyn Clock>,
     mailer: Arc<dyn Mailer>,
+    /// The business that had the last turn: the next ones begin behind it.
+    after: BusinessId,
+    /// The businesses that have sent as many mails as they may, and the day on which that was logged.
+    over_quota: HashMap<BusinessId, Date>,
 }
 
 /// What becomes of a mail.
@@ -54,13 +58,40 @@ impl MailSending {
             mailer,
             files: _,
             installation: _,
+            purge_pause: _,
             analyst: _,
+            key_uses: _,
+            mail_folder: _,
         } = ports.clone();
         Self {
             database,
             clock,
             mailer,
+            after: BusinessId::new(0),
+            over_quota: HashMap::new(),
         }
+    }
+
+    /// Leases the next mails.
+    async fn take(&mut self) -> Result<TakenMails, StoreError> {
+        let (now, after) = (self.clock.now(), self.after);
+        let taken: TakenMails = transact::<_, StoreError>(&*self.database, async |session| {
+            session.take_mails(after, now, now.plus_seconds(LEASE), BATCH).await
+        })
+        .await?;
+        self.after = taken.last.unwrap_or(after);
+        let today = now.date();
+        self.over_quota.retain(|_, day| *day == today);
+        for business in &taken.over_quota {
+            if self.over_quota.insert(*business, today).is_none() {
+                tracing::warn!(%business, "a business has sent as many mails as it may in a day; others of it wait for the next UTC day");
+            }
+        }
+        for (mail, business) in &taken.given_up {
+            metrics::counter!(DROPPED).increment(1);
+            tracing::error!(mail, %business, "a mail has waited for days on which its business sent too many others and is given up");
+        }
+        Ok(taken)
     }
 
     /// Sends a mail and notes what became of it.
@@ -116,15 +147,9 @@ impl Job for MailSending {
     const REST: Duration = Duration::from_secs(1);
 
     async fn round(&mut self, _: &Shutdown) -> Result<Round, BoxError> {
-        let now = self.clock.now();
-        let taken: Result<Vec<PendingMail>, StoreError> = transact(&*self.database, async |session| {
-            session.take_mails(now, now.plus_seconds(LEASE), BATCH).await
-        })
-        .await;
-        let taken = taken?;
-        let more = taken.len() >= BATCH as usize;
+        let TakenMails { mails, more, .. } = self.take().await?;
         let mut deliveries = JoinSet::new();
-        for mail in taken {
+        for mail in mails {
             deliveries.spawn_local(self.clone().deliver(mail));
         }
         let mut outcome = Ok(if more { Round::More } else { Round::Done });
@@ -145,7 +170,8 @@ mod tests {
     use std::sync::Mutex;
 
     use async_trait::async_trait;
-    use forecourt_kernel::{BusinessId, Mail};
+    use forecourt_kernel::Mail;
+    use forecourt_kernel::Timestamp;
     use tokio::task::LocalSet;
 
     use forecourt_files::testing::MemoryFileStore;
@@ -208,7 +234,10 @@ mod tests {
             mailer: Arc::clone(&mailer) as Arc<dyn Mailer>,
             files: Arc::new(MemoryFileStore::default()),
             installation: "ours".into(),
+            purge_pause: crate::background::PurgePause::default(),
             analyst: None,
+            key_uses: Arc::default(),
+            mail_folder: "mail".into(),
         };
         let job = MailSending::new(&ports);
         Stage {
@@ -271,6 +300,46 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn businesses_take_turns() {
+        let Stage {
+            database,
+            mailer,
+            mut job,
+            ..
+        } = stage(5 * BATCH).await;
+        let mut session = database.begin().await.unwrap();
+        for business in 2..5 {
+            let mail = Mail::new("a@b.example", &format!("of {business}"), "");
+            session
+                .queue_mail(BusinessId::new(business), mail, Timestamp::from_epoch_seconds(0))
+                .await
+                .unwrap();
+        }
+        session.commit().await.unwrap();
+        round(&mut job).await.unwrap();
+        let seen = mailer.seen.lock().unwrap().clone();
+        for business in 2..5 {
+            assert!(seen.contains(&format!("of {business}")), "{seen:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_over_the_quota_goes_on_the_next_day() {
+        let Stage {
+            database,
+            clock,
+            mailer,
+            mut job,
+        } = stage(3).await;
+        database.arrange(|state| state.mails_per_day = Some(2));
+        for (day, sent) in [(0, 2), (0, 2), (1, 3)] {
+            clock.advance(day * 86_400);
+            round(&mut job).await.unwrap();
+            assert_eq!(mailer.seen.lock().unwrap().len(), sent);
+        }
+    }
+
+    #[tokio::test]
     async fn a_refused_mail_is_not_tried_again() {
         let Stage {
             database,
@@ -293,7 +362,7 @@ mod tests {
         } = stage(1).await;
         let mut session = database.begin().await.unwrap();
         session
-            .take_mails(clock.now(), clock.now().plus_seconds(LEASE), BATCH)
+            .take_mails(BusinessId::new(0), clock.now(), clock.now().plus_seconds(LEASE), BATCH)
             .await
             .unwrap();
         session.commit().await.unwrap();

@@ -12,15 +12,20 @@ mod files;
 mod gauges;
 mod housekeeping;
 mod job;
+mod key_uses;
 mod listings;
 mod mail;
+mod mail_spool;
 mod publishing;
+mod purge_pause;
 mod reopening;
+mod watch;
 mod webhooks;
 
 use std::{sync::Arc, time::Duration};
 
 use forecourt_kernel::Clock;
+use forecourt_storage::Storage;
 use tokio::{task::JoinSet, time};
 
 use crate::{counted_mailer, output::chain, shutdown::Shutdown};
@@ -33,11 +38,17 @@ use gauges::Gauges;
 use housekeeping::Housekeeping;
 pub(crate) use job::Ports;
 use job::{Job, Round};
+use key_uses::StoringKeyUses;
+pub(crate) use key_uses::store_key_uses;
 pub(crate) use listings::is_settled;
 use listings::{Expiry, Listings};
 use mail::MailSending;
+use mail_spool::MailSpool;
 use publishing::Publishing;
+pub(crate) use purge_pause::PurgePause;
 use reopening::Reopening;
+use watch::Watch;
+pub(crate) use watch::clock_fault;
 pub(crate) use webhooks::{DeliveryBuffer, Sending};
 
 /// The pause after the first failed round of several, and the longest one.
@@ -58,6 +69,7 @@ impl Background {
     /// waits is measured if somebody can read the figures: `is_measured`.
     pub(crate) fn start(
         ports: &Ports,
+        storage: Storage,
         sending: Sending,
         shutdown: &Shutdown,
         sending_ends: Shutdown,
@@ -72,6 +84,7 @@ impl Background {
         };
         jobs.sender
             .spawn_local(supervise_sending(ports.clone(), sending, sending_ends));
+        jobs.add(Watch::new(storage, Arc::clone(&ports.clock)), ports, shutdown);
         jobs.add(Due::<Reopening>::new(ports), ports, shutdown);
         jobs.add(Due::<Publishing>::new(ports), ports, shutdown);
         jobs.add(Due::<Expiry>::new(ports), ports, shutdown);
@@ -79,6 +92,8 @@ impl Background {
         jobs.add(MailSending::new(ports), ports, shutdown);
         jobs.add(Assessments::new(ports), ports, shutdown);
         jobs.add(Housekeeping::new(ports), ports, shutdown);
+        jobs.add(StoringKeyUses::new(ports), ports, shutdown);
+        jobs.add(MailSpool::new(ports), ports, shutdown);
         jobs.add(Deletions::new(ports), ports, shutdown);
         jobs.add(FileSweep::new(ports), ports, shutdown);
         if is_measured {

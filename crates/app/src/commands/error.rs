@@ -57,6 +57,9 @@ pub(crate) enum CommandError {
     /// No key has that id.
     #[error("there is no key {0}; `forecourt key list` shows those there are")]
     NoKey(KeyId),
+    /// A key that is no longer good has no successor.
+    #[error("the key {0} is revoked or has expired: create a new one")]
+    DeadKey(KeyId),
     /// Some mails have not become leads; each was reported.
     #[error("{failed} of {of} mails were not imported")]
     Import {

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use forecourt_accounts::{ApiKey, IssuedKey, KeyId, issue_key};
 use forecourt_dealership::Database;
 use forecourt_kernel::{BusinessId, Clock, Scope, ScopeSet, Timestamp};
-use serde::Serialize;
+use ipnet::IpNet;
+use serde::{Serialize, Serializer};
 
 use super::{CommandError, business_of_tag};
 use crate::{
@@ -24,6 +25,7 @@ pub(super) async fn run(database: &dyn Database, command: KeyCommand) -> Result<
     match command {
         KeyCommand::Create(args) => create(database, args).await,
         KeyCommand::List { business, format } => list(database, business.as_deref(), format).await,
+        KeyCommand::Rotate { key, overlap, format } => rotate(database, &key, overlap, format).await,
         KeyCommand::Revoke { key, format } => revoke(database, &key, format).await,
         KeyCommand::Scopes { format } => scopes(format),
     }
@@ -36,6 +38,13 @@ struct NewKeyDocument<'a> {
     token: String,
     scopes: ScopeSet,
     expires: Option<Timestamp>,
+    /// The addresses that it is bound to, if it is.
+    #[serde(skip_serializing_if = "<[IpNet]>::is_empty", serialize_with = "as_texts")]
+    from: &'a [IpNet],
+}
+
+fn as_texts<S: Serializer>(networks: &[IpNet], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(networks.iter().map(ToString::to_string))
 }
 
 async fn create(database: &dyn Database, args: KeyArgs) -> Result<(), CommandError> {
@@ -45,6 +54,7 @@ async fn create(database: &dyn Database, args: KeyArgs) -> Result<(), CommandErr
         no_business: _,
         scopes,
         expires,
+        from,
         format,
     } = args;
     let issued = transact(database, async |session| {
@@ -52,25 +62,61 @@ async fn create(database: &dyn Database, args: KeyArgs) -> Result<(), CommandErr
             Some(tag) => Some(business_of_tag(session, tag).await?.id),
             None => None,
         };
-        let issued = issue_key(business, scopes, expires, SystemClock.now(), &SystemRandom);
+        let now = SystemClock.now();
+        let issued = issue_key(business, scopes, from.clone(), expires, now, &SystemRandom);
         session.insert_key(&issued.key).await?;
         Ok::<_, CommandError>(issued)
     })
     .await?;
+    show(&issued, format)
+}
+
+/// Prints a new key with its token.
+fn show(issued: &IssuedKey, format: Format) -> Result<(), CommandError> {
     let IssuedKey { key, token } = issued;
     if format.json {
         return Ok(output::json(&NewKeyDocument {
             key_id: key.id.as_str(),
             token: token.reveal(),
-            scopes,
-            expires,
+            scopes: key.scopes,
+            expires: key.expires,
+            from: &key.from,
         })?);
     }
     output::line(format_args!("key:     {}", key.id))?;
     output::line(format_args!("token:   {}", token.reveal()))?;
-    output::line(format_args!("scopes:  {}", listed(scopes)))?;
-    output::line(format_args!("expires: {}", moment(expires)))?;
+    output::line(format_args!("scopes:  {}", listed(key.scopes)))?;
+    output::line(format_args!("expires: {}", moment(key.expires)))?;
+    if !key.from.is_empty() {
+        output::line(format_args!("from:    {}", networks(&key.from)))?;
+    }
     Ok(output::line("The token is not shown again.")?)
+}
+
+async fn rotate(database: &dyn Database, id: &KeyId, overlap: u32, format: Format) -> Result<(), CommandError> {
+    let now = SystemClock.now();
+    let (successor, until) = transact(database, async |session| {
+        let stored = session.credential(id).await?;
+        let old = stored.ok_or_else(|| CommandError::NoKey(id.clone()))?.key;
+        let overlap = now.plus_seconds(i64::from(overlap) * 3600);
+        let until = old.expires.map_or(overlap, |expires| expires.min(overlap));
+        let is_good = state_of(&old, now) == ACTIVE;
+        if !is_good || !session.expire_key(id, until).await? {
+            return Err(CommandError::DeadKey(id.clone()));
+        }
+        let successor = old.successor(now, &SystemRandom);
+        session.insert_key(&successor.key).await?;
+        Ok((successor, until))
+    })
+    .await?;
+    show(&successor, format)?;
+    if format.json {
+        return Ok(());
+    }
+    Ok(output::line(format_args!(
+        "{id} is accepted until {}.",
+        minute_of(until)
+    ))?)
 }
 
 /// A key, without its token, which is not stored.
@@ -83,6 +129,11 @@ struct KeyDocument<'a> {
     created: Timestamp,
     expires: Option<Timestamp>,
     revoked: Option<Timestamp>,
+    /// The hour in which it was last used.
+    last_used: Option<Timestamp>,
+    /// The addresses that it is bound to; none if it is not.
+    #[serde(serialize_with = "as_texts")]
+    from: &'a [IpNet],
 }
 
 async fn list(database: &dyn Database, tag: Option<&str>, format: Format) -> Result<(), CommandError> {
@@ -108,6 +159,8 @@ async fn list(database: &dyn Database, tag: Option<&str>, format: Format) -> Res
                 created: key.created,
                 expires: key.expires,
                 revoked: key.revoked,
+                last_used: key.last_used,
+                from: &key.from,
             })
             .collect();
         return Ok(output::json(&documents)?);
@@ -124,13 +177,24 @@ async fn list(database: &dyn Database, tag: Option<&str>, format: Format) -> Res
             [
                 key.id.to_string(),
                 owner,
-                state_of(key, now),
+                state_of(key, now).to_owned(),
                 moment(key.expires),
+                key.last_used.map_or_else(|| "never".to_owned(), minute_of),
+                networks(&key.from),
                 listed(key.scopes),
             ]
         })
         .collect();
-    Ok(output::table(["KEY", "BUSINESS", "STATE", "EXPIRES", "SCOPES"], &rows)?)
+    let head = [
+        "KEY",
+        "BUSINESS",
+        "STATE",
+        "EXPIRES",
+        "LAST USED (UTC)",
+        "FROM",
+        "SCOPES",
+    ];
+    Ok(output::table(head, &rows)?)
 }
 
 /// A scope, and what needs it.
@@ -206,19 +270,35 @@ async fn revoke(database: &dyn Database, id: &KeyId, format: Format) -> Result<(
     ))?)
 }
 
-fn state_of(key: &ApiKey, now: Timestamp) -> String {
-    let state = match key {
+const ACTIVE: &str = "active";
+
+fn state_of(key: &ApiKey, now: Timestamp) -> &'static str {
+    match key {
         ApiKey { revoked: Some(_), .. } => "revoked",
         ApiKey {
             expires: Some(expires), ..
         } if *expires <= now => "expired",
-        _ => "active",
-    };
-    state.to_owned()
+        _ => ACTIVE,
+    }
 }
 
 fn moment(moment: Option<Timestamp>) -> String {
     moment.map_or_else(|| "never".to_owned(), |moment| moment.date().to_string())
+}
+
+/// A moment as people read it, to the minute.
+fn minute_of(moment: Timestamp) -> String {
+    let minute = moment.epoch_seconds().div_euclid(60);
+    let (hour, minute) = (minute.div_euclid(60).rem_euclid(24), minute.rem_euclid(60));
+    format!("{} {hour:02}:{minute:02}", moment.date())
+}
+
+fn networks(networks: &[IpNet]) -> String {
+    if networks.is_empty() {
+        return "any".to_owned();
+    }
+    let texts: Vec<_> = networks.iter().map(ToString::to_string).collect();
+    texts.join(",")
 }
 
 fn listed(scopes: ScopeSet) -> String {
@@ -268,6 +348,44 @@ mod tests {
         key(&database, &format!("revoke {} --json", stored.id)).await.unwrap();
         assert_eq!(database.state().accounts.keys()[0].revoked, first);
         key(&database, "list").await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_key_is_followed_by_one_like_it() {
+        let database = MemoryDatabase::default();
+        key(&database, "create --no-business --scopes leads:read --from 192.0.2.7")
+            .await
+            .unwrap();
+        let id = database.state().accounts.keys()[0].id.clone();
+        let before = SystemClock.now();
+        key(&database, &format!("rotate {id} --overlap 2")).await.unwrap();
+        let [old, new] = database.state().accounts.keys().to_vec().try_into().unwrap();
+        assert!(old.expires.unwrap() >= before.plus_seconds(7_200));
+        assert!(old.expires.unwrap() <= SystemClock.now().plus_seconds(7_200));
+        assert_eq!(
+            (new.expires, networks(&new.from), listed(new.scopes)),
+            (None, "192.0.2.7/32".to_owned(), "leads:read".to_owned())
+        );
+        // An expiry that is earlier stands.
+        let expires = old.expires;
+        key(&database, &format!("rotate {id} --overlap 3")).await.unwrap();
+        assert_eq!(database.state().accounts.keys()[0].expires, expires);
+        assert_eq!(database.state().accounts.keys()[2].expires, expires);
+        key(&database, &format!("revoke {id}")).await.unwrap();
+        let error = key(&database, &format!("rotate {id} --overlap 1")).await.unwrap_err();
+        assert!(matches!(error, CommandError::DeadKey(_)), "{error}");
+        let error = key(&database, "rotate fck_0123456789abcdef --overlap 1")
+            .await
+            .unwrap_err();
+        assert!(matches!(error, CommandError::NoKey(_)), "{error}");
+    }
+
+    #[test]
+    fn a_moment_is_shown_to_the_minute() {
+        assert_eq!(
+            minute_of(Timestamp::from_epoch_seconds(1_790_000_000)),
+            "2026-09-21 14:13"
+        );
     }
 
     #[tokio::test]

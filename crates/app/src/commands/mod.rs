@@ -3,6 +3,7 @@
 mod business;
 mod business_file;
 mod completions;
+mod epoch;
 mod error;
 mod files;
 mod key;
@@ -22,7 +23,7 @@ use forecourt_dealership::{Database, Session};
 use tokio::task::LocalSet;
 
 use crate::{
-    cli::{Cli, Command, KeyCommand, ServeOptions},
+    cli::{Cli, Command, EpochCommand, KeyCommand, ServeOptions},
     logging, output,
     settings::{Options, Settings, Sources},
     wiring,
@@ -86,6 +87,7 @@ async fn dispatch(command: Command, settings: Settings) -> Result<(), CommandErr
             let files = wiring::files(&settings)?;
             files::run(&*open(&settings).await?, &*files, command).await
         }
+        Command::Epoch(EpochCommand::Raise { format }) => epoch::raise(&settings, format).await,
         Command::Listen(args) => listen::run(args).await,
         Command::Completions { shell } => completions::run(shell),
         Command::Openapi => Ok(output::text(&wiring::openapi(&settings)?)?),

@@ -7,7 +7,7 @@ use forecourt_storage::DatabaseFacts;
 
 use super::CommandError;
 use crate::{
-    background::{self, Background, DeliveryBuffer},
+    background::{self, Background, DeliveryBuffer, PurgePause},
     demo,
     output::chain,
     settings::Settings,
@@ -37,6 +37,7 @@ pub(super) async fn serve(settings: &Settings, with_demo: bool) -> Result<(), Co
     let storage = wiring::open_storage(settings).await?;
     wiring::check_safety(settings, &storage).await?;
     wiring::migrate(&storage).await?;
+    wiring::check_clock(&storage).await?;
     wiring::check_key(&storage, &key).await?;
     let facts = wiring::identify(&storage).await?;
     let notifier = EventNotifier::default();
@@ -46,6 +47,10 @@ pub(super) async fn serve(settings: &Settings, with_demo: bool) -> Result<(), Co
     });
     let buffer = Arc::new(buffer);
     let database = wiring::database(settings, &storage, &key, Arc::clone(&buffer) as Arc<_>);
+    // Before anything is written, which would be the newest record.
+    let purge_pause = PurgePause::at_start(&*database, &SystemClock)
+        .await
+        .map_err(wiring::WiringError::Reach)?;
     let demo = if with_demo {
         let (files, pictures) = (wiring::files(settings)?, wiring::pictures()?);
         let gallery = demo::Gallery {
@@ -65,15 +70,27 @@ pub(super) async fn serve(settings: &Settings, with_demo: bool) -> Result<(), Co
         mailer: wiring::mailer(settings)?,
         files: wiring::files(settings)?,
         installation: facts.installation.as_str().into(),
+        purge_pause,
         analyst: wiring::analyst(settings)?,
+        key_uses: Arc::default(),
+        mail_folder: settings.mail_folder(),
     };
     let sending = wiring::sending(settings, Arc::clone(&buffer))?;
     let metrics = wiring::metrics(settings)?;
-    let running = wiring::listen(settings, storage, key, buffer, notifier, metrics.clone())?;
+    let key_uses = Arc::clone(&ports.key_uses);
+    let running = wiring::listen(
+        settings,
+        storage.clone(),
+        key,
+        key_uses,
+        buffer,
+        notifier,
+        metrics.clone(),
+    )?;
     // From here on nothing can fail: what was accepted is answered before the process ends.
     let (trigger, ends) = shutdown();
     let (sending_trigger, sending_ends) = shutdown();
-    let mut background = Background::start(&ports, sending, &ends, sending_ends, metrics.is_some());
+    let mut background = Background::start(&ports, storage, sending, &ends, sending_ends, metrics.is_some());
     if let Some(metrics) = metrics {
         tokio::spawn(fold(metrics, ends));
     }
@@ -89,6 +106,9 @@ pub(super) async fn serve(settings: &Settings, with_demo: bool) -> Result<(), Co
     let stopped = async {
         // First all that may commit, then the sender: so it is notified of every commit, and gives back what it does not send.
         tokio::join!(running.stop(), background.jobs_ended(TIMEOUT));
+        if let Err(error) = background::store_key_uses(&*ports.database, &ports.key_uses).await {
+            tracing::warn!(error = chain(&error), "the last use of some keys is not stored");
+        }
         sending_trigger.pull();
         background.sending_ended(TIMEOUT).await;
     };

@@ -1,6 +1,6 @@
 //! What the sample dealership writes on its website.
 
-use forecourt_blogs::{ArticleBody, ArticleChanges, ArticleHead, ArticleStatus, PublicationTime};
+use forecourt_blogs::{ArticleBody, ArticleChanges, ArticleHead, ArticleStatus, Publication, PublicationTime};
 use forecourt_dealership::Session;
 use forecourt_kernel::{BoxError, BusinessId, StoreError, StoreResult, Timestamp};
 use serde::Deserialize;
@@ -31,8 +31,11 @@ pub(super) async fn load(session: &mut dyn Session, business: BusinessId, now: T
         let (mut head, mut body) = (blank.clone(), ArticleBody::default());
         fields.head.apply(&mut head, &blank);
         fields.body.apply(&mut body, &ArticleBody::default());
-        let is_public = head.status_at(now) == ArticleStatus::Published;
-        session.insert_article(business, head, body, is_public, at).await?;
+        let publication = Publication {
+            announced: head.status_at(now) == ArticleStatus::Published,
+            undated: false,
+        };
+        session.insert_article(business, head, body, publication, at).await?;
     }
     Ok(())
 }

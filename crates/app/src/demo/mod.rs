@@ -90,7 +90,7 @@ pub(crate) async fn prepare(
             return Ok(Demo::ThereAlready { tag: tag.clone() });
         }
         let id = session.insert_business(&business).await?;
-        let IssuedKey { key, token } = issue_key(Some(id), ScopeSet::all(), None, now, gallery.random);
+        let IssuedKey { key, token } = issue_key(Some(id), ScopeSet::all(), Vec::new(), None, now, gallery.random);
         session.insert_key(&key).await?;
         let business = Business { id, ..business.clone() };
         let period = Period::days_before(now, DAYS);

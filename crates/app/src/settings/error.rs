@@ -26,6 +26,34 @@ pub(crate) enum SettingError {
         /// The second key.
         key: String,
     },
+    /// A setting is given both by its value and by a file that holds it.
+    #[error("{value} and {file} are the same setting: give one of them")]
+    BothForms {
+        /// What gives its value.
+        value: String,
+        /// What gives the file.
+        file: String,
+    },
+    /// The file that holds a setting's value cannot be read.
+    #[error("{name}: {file} cannot be read", file = .file.display())]
+    UnreadableValue {
+        /// What names the file.
+        name: String,
+        /// The file.
+        file: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The file that holds a setting's value holds no such value.
+    #[error("{name}: {file} {fault}", file = .file.display())]
+    NoValue {
+        /// What names the file.
+        name: String,
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it.
+        fault: &'static str,
+    },
     /// A value that the setting does not take.
     #[error("{name} {expected}{}", shown(.value.as_deref()))]
     Malformed {

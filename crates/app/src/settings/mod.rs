@@ -10,9 +10,9 @@ mod value;
 
 pub(crate) use error::SettingError;
 pub(crate) use secret_key::{SecretKey, SecretKeyError};
-pub(crate) use source::{Options, Sources, TOKEN_VARIABLE};
+pub(crate) use source::{LISTEN_SECRET_VARIABLE, Options, Sources, TOKEN_VARIABLE};
 pub(crate) use table::{Offer, Setting, Settings, TABLE};
-pub(crate) use value::{LeadAi, LogFilter, LogFormat};
+pub(crate) use value::{LeadAi, LogFilter, LogFormat, network};
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 

@@ -4,12 +4,13 @@ use std::{
     collections::BTreeMap,
     ffi::OsString,
     fs,
+    io::{self, Read as _},
     path::{Path, PathBuf},
 };
 
 use super::{
     error::SettingError,
-    table::{Setting, TABLE},
+    table::{Form, Setting, TABLE},
     value::{Expected, Value},
 };
 use crate::toml_text::line_of;
@@ -20,8 +21,11 @@ const PREFIX: &str = "FORECOURT_";
 const TEST_PREFIX: &str = "FORECOURT_TEST_";
 /// What those begin with that Kubernetes injects next to a service named `forecourt`: its address, and that of each port.
 const INJECTED: [&str; 2] = ["FORECOURT_SERVICE_", "FORECOURT_PORT"];
-/// What looks like a setting and is not: the environment variable that `listen` takes a token from.
+/// What looks like a setting and is not: the environment variables that `listen` takes a token and a signing secret from.
 pub(crate) const TOKEN_VARIABLE: &str = "FORECOURT_TOKEN";
+pub(crate) const LISTEN_SECRET_VARIABLE: &str = "FORECOURT_LISTEN_SECRET";
+/// How long a file with a setting's value may be.
+const MAX_VALUE_BYTES: u64 = 64 * 1024;
 
 /// The values that options of the command line gave, by the setting's key.
 pub(crate) type Options = BTreeMap<&'static str, String>;
@@ -38,17 +42,21 @@ pub(crate) struct Sources {
 }
 
 /// The texts that count, by the setting's key.
-#[derive(Debug, Default)]
-pub(super) struct Found(BTreeMap<&'static str, Given>);
+#[derive(Default)]
+pub(super) struct Found(OfSource);
 
-/// A setting's text.
-#[derive(Debug)]
+/// A setting as a source gives it.
 struct Given {
+    form: Form,
+    /// The value, or the path of the file that holds it.
     text: String,
     /// Who said it, as a complaint about it names it.
     name: String,
     secret: bool,
 }
+
+/// The settings that one source gives, by their keys.
+type OfSource = BTreeMap<&'static str, Given>;
 
 impl Found {
     /// Looks through all sources.
@@ -56,17 +64,19 @@ impl Found {
         let mut found = Self::default();
         for setting in TABLE {
             if let Some(text) = setting.default {
-                found.set(setting, setting.variable.to_owned(), text.to_owned());
+                let given = Given::value(setting, setting.variable.to_owned(), text.to_owned());
+                found.0.insert(setting.key, given);
             }
         }
         // What comes later takes the place of what came before.
         if let Some(file) = &sources.file {
-            found.look_into_file(file)?;
+            found.0.extend(in_file(file)?);
         }
-        found.look_into_environment(sources.environment)?;
+        found.0.extend(in_environment(sources.environment)?);
         for (key, text) in sources.options {
-            if let Some(setting) = Setting::by_key(key) {
-                found.set(setting, format!("--{}", setting.option()), text);
+            if let Some((setting, Form::Value)) = Setting::by_key(key) {
+                let given = Given::value(setting, format!("--{}", setting.option()), text);
+                found.0.insert(setting.key, given);
             }
         }
         Ok(found)
@@ -74,78 +84,155 @@ impl Found {
 
     /// The value of the setting of that key.
     pub(super) fn read<V: Value>(&self, key: &str) -> Result<V, SettingError> {
-        let Some(Given { text, name, secret }) = self.0.get(key) else {
+        let Some(given) = self.0.get(key) else {
             // Only settings that may be left out have no default, and they read an empty text.
             return V::read("").map_err(|expected| malformed(key.to_owned(), expected, None));
         };
-        V::read(text).map_err(|expected| malformed(name.clone(), expected, (!secret).then(|| text.clone())))
-    }
-
-    fn set(&mut self, setting: &'static Setting, name: String, text: String) {
-        let secret = setting.secret;
-        self.0.insert(setting.key, Given { text, name, secret });
-    }
-
-    /// An empty variable is as good as none: that is how files of container tools leave one out.
-    fn look_into_environment(&mut self, variables: Vec<(OsString, OsString)>) -> Result<(), SettingError> {
-        for (variable, text) in variables {
-            let Some(variable) = variable.to_str() else { continue };
-            let Some(setting) = Setting::by_variable(variable) else {
-                let passed_over = INJECTED
-                    .iter()
-                    .chain(&[TEST_PREFIX])
-                    .any(|prefix| variable.starts_with(prefix));
-                if variable.starts_with(PREFIX) && !passed_over && variable != TOKEN_VARIABLE {
-                    return Err(SettingError::UnknownVariable(variable.to_owned()));
-                }
-                continue;
-            };
-            let text = text
-                .into_string()
-                .map_err(|_| malformed(variable.to_owned(), Expected::new("must be UTF-8 text"), None))?;
-            if !text.is_empty() {
-                self.set(setting, variable.to_owned(), text);
+        let Given {
+            form,
+            text,
+            name,
+            secret,
+        } = given;
+        match form {
+            Form::Value => {
+                // Where there is an @, a password may stand before it, even if the setting takes none.
+                let shown = || (!secret && !text.contains('@')).then(|| text.clone());
+                V::read(text).map_err(|expected| malformed(name.clone(), expected, shown()))
+            }
+            Form::File => {
+                let text = value_in(Path::new(text), name)?;
+                V::read(&text).map_err(|expected| malformed(format!("the content of {name}"), expected, None))
             }
         }
-        Ok(())
     }
+}
 
-    fn look_into_file(&mut self, file: &Path) -> Result<(), SettingError> {
-        let text = fs::read_to_string(file).map_err(|source| SettingError::Unreadable {
-            file: file.to_owned(),
-            source,
-        })?;
-        let table: toml::Table = toml::from_str(&text).map_err(|error: toml::de::Error| SettingError::NotToml {
-            file: file.to_owned(),
-            line: line_of(&text, &error),
-            message: error.message().to_owned(),
-        })?;
-        let mut said = BTreeMap::new();
-        for (key, value) in table {
-            let Some(setting) = Setting::by_key(&key) else {
-                return Err(SettingError::UnknownKey {
-                    file: file.to_owned(),
-                    key,
-                });
-            };
-            if said.insert(setting.key, ()).is_some() {
-                return Err(SettingError::SaidTwice {
-                    file: file.to_owned(),
-                    key,
-                });
-            }
-            let name = format!("{key} in {}", file.display());
-            let text = text_of(&value).ok_or_else(|| {
-                malformed(
-                    name.clone(),
-                    Expected::new("must be text, a number, true, false or a list of those"),
-                    None,
-                )
-            })?;
-            self.set(setting, name, text);
+impl Given {
+    fn value(setting: &Setting, name: String, text: String) -> Self {
+        Self {
+            form: Form::Value,
+            text,
+            name,
+            secret: setting.secret,
         }
-        Ok(())
     }
+}
+
+/// Adds a setting to those of its source, which may give it in one form only.
+fn add(
+    source: &mut OfSource,
+    setting: &'static Setting,
+    form: Form,
+    name: String,
+    text: String,
+) -> Result<(), SettingError> {
+    let given = Given {
+        form,
+        ..Given::value(setting, name, text)
+    };
+    match source.insert(setting.key, given) {
+        Some(other) if other.form != form => {
+            let (one, other) = (source.remove(setting.key).map(|given| given.name), other.name);
+            let one = one.unwrap_or_default();
+            let (value, file) = if form == Form::Value {
+                (one, other)
+            } else {
+                (other, one)
+            };
+            Err(SettingError::BothForms { value, file })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The value that a file holds, without the line break at its end.
+fn value_in(file: &Path, name: &str) -> Result<String, SettingError> {
+    let none = |fault| SettingError::NoValue {
+        name: name.to_owned(),
+        file: file.to_owned(),
+        fault,
+    };
+    let mut content = Vec::new();
+    // No more of it than that: it may be a device without an end.
+    let read = fs::File::open(file).and_then(|file| file.take(MAX_VALUE_BYTES + 1).read_to_end(&mut content));
+    let unreadable = |source: io::Error| SettingError::UnreadableValue {
+        name: name.to_owned(),
+        file: file.to_owned(),
+        source,
+    };
+    let length = read.map_err(unreadable)?;
+    if length as u64 > MAX_VALUE_BYTES {
+        return Err(none("is longer than any value"));
+    }
+    let text = String::from_utf8(content).map_err(|_| none("is no UTF-8 text"))?;
+    match text.trim_end_matches(['\n', '\r']) {
+        "" => Err(none("is empty")),
+        value => Ok(value.to_owned()),
+    }
+}
+
+/// The settings among environment variables. An empty one is as good as none: that is how files of container tools leave one out.
+fn in_environment(variables: Vec<(OsString, OsString)>) -> Result<OfSource, SettingError> {
+    let mut found = OfSource::new();
+    for (variable, text) in variables {
+        let Some(variable) = variable.to_str() else { continue };
+        let Some((setting, form)) = Setting::by_variable(variable) else {
+            let passed_over = INJECTED
+                .iter()
+                .chain(&[TEST_PREFIX])
+                .any(|prefix| variable.starts_with(prefix));
+            let is_ours = [TOKEN_VARIABLE, LISTEN_SECRET_VARIABLE].contains(&variable);
+            if variable.starts_with(PREFIX) && !passed_over && !is_ours {
+                return Err(SettingError::UnknownVariable(variable.to_owned()));
+            }
+            continue;
+        };
+        let text = text
+            .into_string()
+            .map_err(|_| malformed(variable.to_owned(), Expected::new("must be UTF-8 text"), None))?;
+        if !text.is_empty() {
+            add(&mut found, setting, form, variable.to_owned(), text)?;
+        }
+    }
+    Ok(found)
+}
+
+fn in_file(file: &Path) -> Result<OfSource, SettingError> {
+    let text = fs::read_to_string(file).map_err(|source| SettingError::Unreadable {
+        file: file.to_owned(),
+        source,
+    })?;
+    let table: toml::Table = toml::from_str(&text).map_err(|error: toml::de::Error| SettingError::NotToml {
+        file: file.to_owned(),
+        line: line_of(&text, &error),
+        message: error.message().to_owned(),
+    })?;
+    let mut found = OfSource::new();
+    for (key, value) in table {
+        let Some((setting, form)) = Setting::by_key(&key) else {
+            return Err(SettingError::UnknownKey {
+                file: file.to_owned(),
+                key,
+            });
+        };
+        if found.get(setting.key).is_some_and(|given| given.form == form) {
+            return Err(SettingError::SaidTwice {
+                file: file.to_owned(),
+                key,
+            });
+        }
+        let name = format!("{key} in {}", file.display());
+        let text = text_of(&value).ok_or_else(|| {
+            malformed(
+                name.clone(),
+                Expected::new("must be text, a number, true, false or a list of those"),
+                None,
+            )
+        })?;
+        add(&mut found, setting, form, name, text)?;
+    }
+    Ok(found)
 }
 
 fn malformed(name: String, expected: Expected, value: Option<String>) -> SettingError {

@@ -49,6 +49,15 @@ pub(crate) struct Setting {
     pub(crate) switch: bool,
 }
 
+/// What stands in the place of a setting's value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Form {
+    /// The value.
+    Value,
+    /// The path of a file that holds it: how containers and service managers hand over secrets.
+    File,
+}
+
 macro_rules! settings {
     ($(
         $(#[doc = $doc:literal])+
@@ -91,7 +100,7 @@ macro_rules! settings {
 // `is` gives the default as it would be written; `otherwise` describes what happens without a value.
 settings! {
     /// Where the records are kept: sqlite://PATH (a file of this machine's) or postgres://USER:PASSWORD@HOST/DATABASE
-    database_url: DatabaseUrl = "DATABASE_URL", Everywhere("URL"), is "sqlite://data/forecourt.db";
+    database_url: DatabaseUrl = "DATABASE_URL", Nowhere("URL"), is "sqlite://data/forecourt.db";
     /// The folder for files, outgoing mail without an SMTP server, and the generated secret key
     data_dir: PathBuf = "FORECOURT_DATA_DIR", Everywhere("FOLDER"), is "data";
     /// Which log lines go to standard error: off, error, warn, info, debug, trace, or levels by module such as
@@ -113,7 +122,7 @@ settings! {
     /// How many requests a business may make in a UTC day; 0 for any number
     rate_limit_per_day: Limit = "FORECOURT_RATE_LIMIT_PER_DAY", Serve("N"), is "10000";
     /// The Redis server through which several servers share their rate-limit counters
-    redis_url: Option<RedisUrl> = "FORECOURT_REDIS_URL", Serve("URL"), otherwise "each server counts for itself";
+    redis_url: Option<RedisUrl> = "FORECOURT_REDIS_URL", Nowhere("URL"), otherwise "each server counts for itself";
     /// How many failed authentications a minute from one address block it for 5 minutes; 0 for any number
     auth_failures_per_minute: Limit = "FORECOURT_AUTH_FAILURES_PER_MINUTE", Serve("N"), is "60";
     /// Comma-separated addresses or CIDR ranges that are not let in
@@ -137,13 +146,15 @@ settings! {
     /// Where documents and media live: file://PATH or s3://BUCKET/PREFIX
     blob_url: Option<FileLocation> = "FORECOURT_BLOB_URL", Serve("URL"), otherwise "file://<data folder>/files";
     /// The server that mails are handed to: smtp://USER:PASSWORD@HOST or smtps://…
-    smtp_url: Option<SmtpUrl> = "FORECOURT_SMTP_URL", Serve("URL"), otherwise "mails become .eml files in <data folder>/mail";
+    smtp_url: Option<SmtpUrl> = "FORECOURT_SMTP_URL", Nowhere("URL"), otherwise "mails become .eml files in <data folder>/mail";
+    /// How many mails of a business may leave in a UTC day; 0 for any number
+    mails_per_business_per_day: Limit = "FORECOURT_MAILS_PER_BUSINESS_PER_DAY", Serve("N"), is "2000";
     /// Who mails are from, such as Acme Cars <office@acme.example>
     mail_from: Option<Sender> = "FORECOURT_MAIL_FROM", Serve("SENDER"), otherwise "noreply at the host of the public URL";
     /// Who rates and summarises leads: rules (built in), openai (any OpenAI-compatible chat endpoint) or off
     lead_ai: LeadAi = "FORECOURT_LEAD_AI", Serve("WHO"), is "rules";
     /// The chat endpoint's URL, for openai
-    lead_ai_url: Option<WebUrl> = "FORECOURT_LEAD_AI_URL", Serve("URL"), otherwise "none";
+    lead_ai_url: Option<WebUrl> = "FORECOURT_LEAD_AI_URL", Nowhere("URL"), otherwise "none";
     /// The model's name, for openai
     lead_ai_model: Option<String> = "FORECOURT_LEAD_AI_MODEL", Serve("NAME"), otherwise "none";
     /// The chat endpoint's key, for openai
@@ -160,22 +171,35 @@ impl Setting {
         self.key.replace('_', "-")
     }
 
-    /// The setting that a key of a file names: its name in lower case with or without `forecourt_`, hyphens being as
-    /// good as underscores.
-    pub(super) fn by_key(key: &str) -> Option<&'static Self> {
+    /// The setting that a key of a file names, and the form of its value: its name in lower case with or without `forecourt_`,
+    /// hyphens being as good as underscores.
+    pub(super) fn by_key(key: &str) -> Option<(&'static Self, Form)> {
         let key = key.replace('-', "_");
         let key = key.strip_prefix("forecourt_").unwrap_or(&key);
-        TABLE.iter().find(|setting| setting.key == key)
+        Self::by_name(key, "_file", |setting| setting.key)
     }
 
-    /// The setting of this environment variable.
-    pub(super) fn by_variable(variable: &str) -> Option<&'static Self> {
-        TABLE.iter().find(|setting| setting.variable == variable)
+    /// The setting of this environment variable, and the form of its value.
+    pub(super) fn by_variable(variable: &str) -> Option<(&'static Self, Form)> {
+        Self::by_name(variable, "_FILE", |setting| setting.variable)
     }
 
-    /// What the help of its option says.
+    fn by_name(name: &str, suffix: &str, own: impl Fn(&Self) -> &'static str) -> Option<(&'static Self, Form)> {
+        let named = |name: &str| TABLE.iter().find(|setting| own(setting) == name);
+        let in_file = || named(name.strip_suffix(suffix)?).filter(|setting| setting.secret);
+        named(name)
+            .map(|setting| (setting, Form::Value))
+            .or_else(|| Some((in_file()?, Form::File)))
+    }
+
+    /// What the help says of it.
     pub(crate) fn described(&self) -> String {
         let Self { help, variable, .. } = self;
+        let variable = if self.secret {
+            format!("{variable} or {variable}_FILE")
+        } else {
+            (*variable).to_owned()
+        };
         match self.default_shown {
             "" => format!("{help} [env: {variable}]"),
             shown => format!("{help} [env: {variable}] [default: {shown}]"),
@@ -207,9 +231,9 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_no_option() {
+    fn what_may_hold_a_secret_is_no_option() {
         for setting in TABLE {
-            assert!(setting.offer != Offer::Nowhere || setting.secret, "{}", setting.key);
+            assert_eq!(setting.offer == Offer::Nowhere, setting.secret, "{}", setting.key);
         }
     }
 
@@ -222,11 +246,17 @@ mod tests {
             "forecourt-admin-bind",
         ] {
             assert_eq!(
-                Setting::by_key(key).map(|setting| setting.key),
-                Some("admin_bind"),
+                Setting::by_key(key).map(|(setting, form)| (setting.key, form)),
+                Some(("admin_bind", Form::Value)),
                 "{key}"
             );
         }
+        for key in ["smtp-url-file", "forecourt_smtp_url_file"] {
+            let found = Setting::by_key(key).map(|(setting, form)| (setting.key, form));
+            assert_eq!(found, Some(("smtp_url", Form::File)), "{key}");
+        }
+        assert!(Setting::by_variable("DATABASE_URL_FILE").is_some());
+        assert!(Setting::by_key("bind_file").is_none() && Setting::by_variable("FORECOURT_BIND_FILE").is_none());
         assert!(Setting::by_key("ADMIN_BIND").is_none() && Setting::by_key("bnd").is_none());
     }
 }

@@ -104,6 +104,7 @@ fn what_is_unknown_is_named() {
     let others = environment(&[
         ("FORECOURT_TEST_DATABASE", "x"),
         ("FORECOURT_TOKEN", "x"),
+        ("FORECOURT_LISTEN_SECRET", "x"),
         ("FORECOURTX", "x"),
         ("BIND", "x"),
     ]);
@@ -156,6 +157,9 @@ fn a_malformed_secret_is_not_repeated() {
         ("FORECOURT_SECRET_KEY", "hunter2"),
         ("FORECOURT_SMTP_URL", "hunter2"),
         ("FORECOURT_REDIS_URL", "hunter2"),
+        ("FORECOURT_LEAD_AI_URL", "ftp://u:hunter2@h"),
+        ("FORECOURT_PUBLIC_URL", "https://u:hunter2@h"),
+        ("FORECOURT_BLOB_URL", "s3://u:hunter2@bucket"),
     ] {
         let refusal = refusal(environment(&[(variable, value)]));
         assert!(
@@ -163,6 +167,105 @@ fn a_malformed_secret_is_not_repeated() {
             "{refusal}"
         );
     }
+}
+
+/// A file with this content, in a folder that goes with the first value.
+fn secret_file(content: &[u8]) -> (tempfile::TempDir, String) {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("secret");
+    fs::write(&file, content).unwrap();
+    let path = file.display().to_string();
+    (home, path)
+}
+
+#[test]
+fn what_may_hold_a_secret_can_stand_in_a_file_of_its_own() {
+    for content in ["postgres://u:p@h/d", "postgres://u:p@h/d\n", "postgres://u:p@h/d\r\n"] {
+        let (_home, file) = secret_file(content.as_bytes());
+        let settings = Settings::load(environment(&[("DATABASE_URL_FILE", &file)])).unwrap();
+        assert_eq!(settings.database_url.reveal(), "postgres://u:p@h/d");
+        let settings = with_file(&format!("database_url_file = '{file}'"), Sources::default()).unwrap();
+        assert_eq!(settings.database_url.reveal(), "postgres://u:p@h/d");
+    }
+    let cases = [
+        (
+            "FORECOURT_SECRET_KEY_FILE",
+            "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=\n",
+        ),
+        ("FORECOURT_SMTP_URL_FILE", "smtp://u:p@h\n"),
+        ("FORECOURT_REDIS_URL_FILE", "redis://:p@h\n"),
+        ("FORECOURT_LEAD_AI_KEY_FILE", "sk-1\n"),
+        ("FORECOURT_LEAD_AI_URL_FILE", "http://127.0.0.1:1/v1\n"),
+    ];
+    for (variable, content) in cases {
+        let (_home, file) = secret_file(content.as_bytes());
+        let settings = Settings::load(environment(&[(variable, &file)]));
+        assert!(settings.is_ok(), "{variable}: {:?}", settings.err());
+    }
+    let (_home, file) = secret_file(b"127.0.0.1:1");
+    assert!(refusal(environment(&[("FORECOURT_BIND_FILE", &file)])).contains("FORECOURT_BIND_FILE is no setting"));
+}
+
+#[test]
+fn a_source_that_counts_more_may_give_the_other_form() {
+    let (_home, file) = secret_file(b"postgres://u:p@h/d");
+    let set = with_file(
+        "database_url = 'sqlite://a.db'",
+        environment(&[("DATABASE_URL_FILE", &file)]),
+    );
+    assert!(set.unwrap().database_url.is_postgres());
+    // A file that does not count is not read either.
+    let set = with_file(
+        "database_url_file = '/not/there'",
+        environment(&[("DATABASE_URL", "sqlite://a.db")]),
+    );
+    assert_eq!(set.unwrap().database_url.reveal(), "sqlite://a.db");
+    let set = environment(&[("DATABASE_URL_FILE", &file), ("DATABASE_URL", "")]);
+    assert!(Settings::load(set).is_ok(), "an empty variable says nothing");
+}
+
+#[test]
+fn both_forms_at_once_are_a_fault_that_names_them() {
+    let (_home, file) = secret_file(b"smtp://h");
+    for variable in [
+        "DATABASE_URL",
+        "FORECOURT_SECRET_KEY",
+        "FORECOURT_SMTP_URL",
+        "FORECOURT_REDIS_URL",
+    ] {
+        let of_file = format!("{variable}_FILE");
+        for both in [
+            [(variable, "hunter2"), (of_file.as_str(), file.as_str())],
+            [(of_file.as_str(), file.as_str()), (variable, "hunter2")],
+        ] {
+            let refusal = refusal(environment(&both));
+            let expected = format!("{variable} and {variable}_FILE are the same setting: give one of them");
+            assert_eq!(refusal, expected);
+        }
+    }
+    let refusal = with_file("smtp-url = 'smtp://h'\nsmtp_url_file = '/a'", Sources::default()).unwrap_err();
+    assert!(matches!(refusal, SettingError::BothForms { .. }), "{refusal}");
+}
+
+#[test]
+fn a_file_without_a_value_is_named_and_not_repeated() {
+    for (content, expected) in [
+        (b"".to_vec(), "is empty"),
+        (b"\n".to_vec(), "is empty"),
+        (vec![0xFF], "is no UTF-8 text"),
+        (vec![b'x'; 70_000], "is longer than any value"),
+        (b"hunter2".to_vec(), "must be smtp://HOST"),
+    ] {
+        let (_home, file) = secret_file(&content);
+        let refusal = refusal(environment(&[("FORECOURT_SMTP_URL_FILE", &file)]));
+        assert!(
+            refusal.contains("FORECOURT_SMTP_URL_FILE") && refusal.contains(expected),
+            "{refusal}"
+        );
+        assert!(!refusal.contains("hunter2"), "{refusal}");
+    }
+    let refusal = refusal(environment(&[("FORECOURT_SMTP_URL_FILE", "/not/there")]));
+    assert_eq!(refusal, "FORECOURT_SMTP_URL_FILE: /not/there cannot be read");
 }
 
 #[test]
@@ -206,6 +309,7 @@ fn debug_shows_no_secret() {
     let settings = Settings::load(environment(&[
         ("DATABASE_URL", "postgres://u:hunter2@h/d"),
         ("FORECOURT_LEAD_AI_KEY", "hunter2"),
+        ("FORECOURT_LEAD_AI_URL", "https://u:hunter2@h/v1?key=hunter2"),
         ("FORECOURT_SMTP_URL", "smtps://u:hunter2@h"),
         ("FORECOURT_REDIS_URL", "redis://:hunter2@h"),
     ]));

@@ -140,16 +140,28 @@ impl Value for Limit {
     }
 }
 
+/// A network, written as an address or a CIDR range. One of IPv4 addresses in their IPv6 form is that of the IPv4 addresses, which
+/// is how callers are known.
+pub(crate) fn network(text: &str) -> Option<IpNet> {
+    /// How many bits of an IPv4 address in its IPv6 form are the same for all.
+    const MAPPED_BITS: u8 = 96;
+    let single = || text.parse::<IpAddr>().ok().map(IpNet::from);
+    let network: IpNet = text.parse().ok().or_else(single)?;
+    let mapped = || match network.addr().to_canonical() {
+        IpAddr::V4(address) if network.addr().is_ipv6() => {
+            IpNet::new(address.into(), network.prefix_len().checked_sub(MAPPED_BITS)?).ok()
+        }
+        _ => None,
+    };
+    Some(mapped().unwrap_or(network).trunc())
+}
+
 /// Networks, written as comma-separated addresses and CIDR ranges.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Networks(pub(crate) Vec<IpNet>);
 
 impl Value for Networks {
     fn read(text: &str) -> Result<Self, Expected> {
-        let network = |text: &str| {
-            let single = || text.parse::<IpAddr>().ok().map(IpNet::from);
-            text.parse().ok().or_else(single)
-        };
         let networks: Option<_> = items(text).map(network).collect();
         networks.map(Self).ok_or(Expected::new(
             "must be comma-separated addresses or CIDR ranges, such as 10.0.0.0/8,192.0.2.7",
@@ -175,8 +187,12 @@ impl Value for CorsOrigins {
 fn origin(text: &str) -> Option<String> {
     let url = web_url(text)?;
     let bare = url.path() == "/" && url.query().is_none() && url.fragment().is_none();
-    let nobody = url.username().is_empty() && url.password().is_none();
-    (bare && nobody && !text.ends_with('/')).then(|| url.origin().ascii_serialization())
+    (bare && names_nobody(&url) && !text.ends_with('/')).then(|| url.origin().ascii_serialization())
+}
+
+/// Whether there is neither a user name nor a password in it.
+fn names_nobody(url: &Url) -> bool {
+    url.username().is_empty() && url.password().is_none()
 }
 
 /// Delays in seconds, counted from one common start, in the order in which they come.
@@ -214,21 +230,25 @@ impl Value for PublicUrl {
     fn read(text: &str) -> Result<Self, Expected> {
         web_url(text)
             .filter(|url| url.query().is_none() && url.fragment().is_none())
+            .filter(names_nobody)
             .map(|_| Self(text.trim_end_matches('/').to_owned()))
             .ok_or(Expected::new(
-                "must be an http:// or https:// URL, such as https://api.dealer.example",
+                "must be an http:// or https:// URL without a user name, such as https://api.dealer.example",
             ))
     }
 }
 
 /// An `http://` or `https://` address of another service.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct WebUrl(pub(crate) Url);
+pub(crate) struct WebUrl(pub(crate) Secret<Url>);
 
+/// It may hold a password, or a key among its parameters.
 impl Value for WebUrl {
+    const SECRET: bool = true;
+
     fn read(text: &str) -> Result<Self, Expected> {
         web_url(text)
-            .map(Self)
+            .map(|url| Self(Secret(url)))
             .ok_or(Expected::new("must be an http:// or https:// URL"))
     }
 }
@@ -468,7 +488,14 @@ mod tests {
         check::<OptionalBind>(&["off", "OFF", "127.0.0.1:9090"], &["", "on", "9090"]);
         check::<PublicUrl>(
             &["http://a", "https://a.example/b/"],
-            &["", "a.example", "ftp://a", "http://", "http://a?b=c"],
+            &[
+                "",
+                "a.example",
+                "ftp://a",
+                "http://",
+                "http://a?b=c",
+                "https://u:p@a.example",
+            ],
         );
         check::<DatabaseUrl>(
             &["sqlite://a.db", "postgres://h/d", "postgresql://h"],
@@ -527,6 +554,9 @@ mod tests {
             Ok(PublicUrl("https://a.example/b".into()))
         );
         assert_eq!(Option::<LeadAi>::read(""), Ok(None));
+        let networks = Networks::read("::ffff:203.0.113.9, ::ffff:10.0.0.0/104, 2001:db8::1/32").unwrap();
+        let networks: Vec<_> = networks.0.iter().map(ToString::to_string).collect();
+        assert_eq!(networks, ["203.0.113.9/32", "10.0.0.0/8", "2001:db8::/32"]);
     }
 
     #[test]

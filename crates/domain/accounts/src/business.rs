@@ -1,6 +1,6 @@
 //! A business: the tenant that owns every record, and the settings that its file declares (decisions §2).
 
-use forecourt_kernel::{BusinessId, Country, Money, Timestamp};
+use forecourt_kernel::{BusinessId, Country, Money, TimeZone, Timestamp};
 use forecourt_reference::{Catalogue, Channel, Site};
 use serde::{Deserialize, Serialize};
 
@@ -88,6 +88,9 @@ pub struct Settings {
     // Left out where it is not given: servers of the version before refuse a member that they do not know.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
+    /// Where its clocks are; `None` is the zone of its country.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timezone: Option<TimeZone>,
     /// The words that it has given its mails.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mail_texts: Option<MailTexts>,
@@ -168,6 +171,12 @@ impl Business {
             created: Timestamp::from_epoch_seconds(0),
             updated: Timestamp::from_epoch_seconds(0),
         }
+    }
+
+    /// The time zone in which its people read times (decisions §2).
+    pub fn time_zone(&self) -> TimeZone {
+        let of_country = || TimeZone::of_country(self.country);
+        self.settings.timezone.unwrap_or_else(of_country)
     }
 
     /// The public address of the vehicle of that slug; empty without a website.

@@ -1,6 +1,6 @@
 //! From a token to the caller.
 
-use std::sync::Arc;
+use std::{net::IpAddr, sync::Arc};
 
 use forecourt_kernel::{BusinessId, Scope, ScopeSet, Timestamp};
 
@@ -57,18 +57,22 @@ pub enum AuthenticationError {
     /// Its key is past its expiry.
     #[error("the key has expired")]
     Expired,
+    /// Its key is bound to other addresses.
+    #[error("this key may not be used from this address")]
+    Elsewhere,
     /// The key is good, but its account may not use the API.
     #[error(transparent)]
     Refused(#[from] AccountRefusal),
 }
 
-/// Checks a token against what storage holds under its key id.
+/// Checks a token that is presented from `address`, if that is known, against what storage holds under its key id.
 ///
 /// # Errors
 /// In the order of decisions §3: first whether the key is good, then the conditions of its account.
 pub fn authenticate(
     token: &Token,
     stored: Option<&StoredCredential>,
+    address: Option<IpAddr>,
     now: Timestamp,
 ) -> Result<Caller, AuthenticationError> {
     let StoredCredential { key, business } = stored.ok_or(AuthenticationError::Invalid)?;
@@ -80,6 +84,9 @@ pub fn authenticate(
     }
     if key.expires.is_some_and(|expires| expires <= now) {
         return Err(AuthenticationError::Expired);
+    }
+    if !key.may_be_used_from(address) {
+        return Err(AuthenticationError::Elsewhere);
     }
     if key.business.is_none() {
         return Err(AccountRefusal::BusinessRequired.into());

@@ -1,6 +1,6 @@
 //! The declarative file that makes or changes a business (decisions §2).
 
-use forecourt_kernel::{BusinessId, Country, Money, Timestamp, ValidationErrors};
+use forecourt_kernel::{BusinessId, Country, Money, TimeZone, Timestamp, ValidationErrors};
 use forecourt_reference::{
     BookingType, Catalogue, Channel, JobBoard, Location, MediaBackground, OptionList, Site, StaffUser, StockType, Tag,
     TagResource, VehicleOptions,
@@ -56,6 +56,8 @@ pub struct SettingsFile {
     pub storage_limit_mb: Option<Option<u32>>,
     #[serde(deserialize_with = "given")]
     pub language: Option<Option<String>>,
+    #[serde(deserialize_with = "given")]
+    pub timezone: Option<Option<TimeZone>>,
     #[serde(deserialize_with = "given")]
     pub mail_texts: Option<Option<MailTexts>>,
 }
@@ -154,6 +156,7 @@ impl SettingsFile {
             finance,
             storage_limit_mb,
             language,
+            timezone,
             mail_texts,
         } = self;
         overlay(&mut stored.publish_limit, publish_limit);
@@ -163,6 +166,7 @@ impl SettingsFile {
         overlay(&mut stored.finance, finance);
         overlay(&mut stored.storage_limit_mb, storage_limit_mb);
         overlay(&mut stored.language, language);
+        overlay(&mut stored.timezone, timezone);
         overlay(&mut stored.mail_texts, mail_texts);
     }
 }

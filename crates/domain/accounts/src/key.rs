@@ -1,8 +1,9 @@
 //! Keys and the tokens that stand for them (decisions §4).
 
-use std::{fmt, str::FromStr};
+use std::{fmt, net::IpAddr, str::FromStr};
 
 use forecourt_kernel::{BusinessId, Random, ScopeSet, Timestamp};
+use ipnet::IpNet;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
@@ -147,12 +148,29 @@ pub struct ApiKey {
     pub business: Option<BusinessId>,
     /// What it may do.
     pub scopes: ScopeSet,
+    /// The addresses that it may be used from; none stands for any.
+    pub from: Vec<IpNet>,
     /// When it was made.
     pub created: Timestamp,
     /// From when on it is refused; `None` is never.
     pub expires: Option<Timestamp>,
     /// Since when it is revoked.
     pub revoked: Option<Timestamp>,
+    /// The hour in which it was last used, as far as that is stored yet.
+    pub last_used: Option<Timestamp>,
+}
+
+impl ApiKey {
+    /// Whether it may be used from `address`; `None` is an address that is unknown.
+    pub fn may_be_used_from(&self, address: Option<IpAddr>) -> bool {
+        let listed = |address| self.from.iter().any(|network| network.contains(&address));
+        self.from.is_empty() || address.is_some_and(listed)
+    }
+
+    /// Makes its successor: a new key that is what this one is.
+    pub fn successor(&self, now: Timestamp, random: &dyn Random) -> IssuedKey {
+        issue_key(self.business, self.scopes, self.from.clone(), self.expires, now, random)
+    }
 }
 
 /// A key just made, with the one chance to see its token.
@@ -168,6 +186,7 @@ pub struct IssuedKey {
 pub fn issue_key(
     business: Option<BusinessId>,
     scopes: ScopeSet,
+    from: Vec<IpNet>,
     expires: Option<Timestamp>,
     now: Timestamp,
     random: &dyn Random,
@@ -185,9 +204,11 @@ pub fn issue_key(
         secret_hash: token.secret_hash(),
         business,
         scopes,
+        from,
         created: now,
         expires,
         revoked: None,
+        last_used: None,
     };
     IssuedKey { key, token }
 }
@@ -240,7 +261,8 @@ mod tests {
 
     fn issue() -> IssuedKey {
         let random = Counting(7.into());
-        issue_key(None, ScopeSet::NONE, None, Timestamp::from_epoch_seconds(0), &random)
+        let now = Timestamp::from_epoch_seconds(0);
+        issue_key(None, ScopeSet::NONE, Vec::new(), None, now, &random)
     }
 
     #[test]
@@ -250,6 +272,38 @@ mod tests {
         assert_eq!(token.key_id(), &issued.key.id);
         assert!(token.secret_hash().matches(&issued.key.secret_hash));
         assert_eq!(token.reveal().len(), 20 + 1 + 49);
+    }
+
+    #[test]
+    fn a_key_is_bound_to_its_addresses() {
+        let mut key = issue().key;
+        let here = |text: &str| Some(text.parse().unwrap());
+        assert!(key.may_be_used_from(here("192.0.2.7")) && key.may_be_used_from(None));
+        key.from = vec!["192.0.2.0/29".parse().unwrap(), "2001:db8::/32".parse().unwrap()];
+        for address in ["192.0.2.7", "2001:db8::1"] {
+            assert!(key.may_be_used_from(here(address)), "{address}");
+        }
+        for address in ["192.0.2.8", "2001:db9::1", "::ffff:c000:207"] {
+            assert!(!key.may_be_used_from(here(address)), "{address}");
+        }
+        assert!(!key.may_be_used_from(None), "an unknown address is none of them");
+    }
+
+    #[test]
+    fn a_successor_is_what_the_key_is_but_for_its_token() {
+        let IssuedKey { mut key, token } = issue();
+        key.from = vec!["192.0.2.0/29".parse().unwrap()];
+        key.expires = Some(Timestamp::from_epoch_seconds(99));
+        key.last_used = Some(Timestamp::from_epoch_seconds(0));
+        let now = Timestamp::from_epoch_seconds(50);
+        let successor = key.successor(now, &Counting(99.into()));
+        assert_ne!(successor.token, token);
+        let next = successor.key;
+        assert_eq!(
+            (&next.from, next.expires, next.business, next.scopes),
+            (&key.from, key.expires, key.business, key.scopes)
+        );
+        assert_eq!((next.created, next.revoked, next.last_used), (now, None, None));
     }
 
     #[test]

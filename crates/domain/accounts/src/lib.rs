@@ -27,6 +27,7 @@ mod conditions;
 mod file;
 mod idempotency;
 mod key;
+mod key_uses;
 mod mail;
 mod rate;
 mod rules;
@@ -44,6 +45,7 @@ pub use idempotency::{
     StoredResponse,
 };
 pub use key::{ApiKey, InvalidToken, IssuedKey, KeyId, SecretHash, Token, issue_key};
+pub use key_uses::{KeyUses, hour_of};
 pub use mail::{MailContent, MailKind, MailTexts, MailWording, Placeholder};
 pub use rate::{LocalRateCounters, RateCounters, RateLimitStatus, RateLimits};
 pub use rules::Rules;

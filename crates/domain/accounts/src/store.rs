@@ -57,4 +57,12 @@ pub trait AccountStore: AccountReader {
 
     /// Marks a key as revoked from `at` on; an earlier revocation stands. Returns whether the key exists.
     async fn revoke_key(&mut self, key: &KeyId, at: Timestamp) -> StoreResult<bool>;
+
+    /// Has a key that is not revoked expire at `at`. Returns whether there is such a key; no other transaction revokes it until
+    /// this one ends.
+    async fn expire_key(&mut self, key: &KeyId, at: Timestamp) -> StoreResult<bool>;
+
+    /// Stores the hours in which keys were last used, where a later one is not stored yet. Keys come in their order, so that no
+    /// two servers wait for each other.
+    async fn note_key_uses(&mut self, uses: &[(KeyId, Timestamp)]) -> StoreResult<()>;
 }

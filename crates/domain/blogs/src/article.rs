@@ -85,7 +85,8 @@ forecourt_kernel::fields! {
     status: ArticleStatus;
     /// Any texts, each once.
     tags: Tags;
-    /// When it becomes public, epoch seconds; by default the moment of its creation.
+    /// When it becomes public, epoch seconds; by default the moment at which it is first published, and before that the one of its
+    /// creation.
     published_at: PublicationTime;
 }
 
@@ -262,6 +263,15 @@ impl ArticleHead {
     }
 }
 
+/// How far the publication of an article has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Publication {
+    /// Whether it was once recorded that the article has become public.
+    pub announced: bool,
+    /// Whether no time was ever sent for it, and the article was not published yet.
+    pub undated: bool,
+}
+
 /// An article.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Article {
@@ -273,8 +283,8 @@ pub struct Article {
     pub created: Timestamp,
     /// When it last changed.
     pub updated: Timestamp,
-    /// Whether it was once recorded that it has become public.
-    pub announced: bool,
+    /// How far its publication has come.
+    pub publication: Publication,
     /// What a list shows.
     pub head: ArticleHead,
     /// What the full view shows besides.

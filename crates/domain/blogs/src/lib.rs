@@ -42,7 +42,7 @@ mod view;
 
 pub use article::{
     Article, ArticleBody, ArticleChanges, ArticleHead, ArticleId, BodyChanges, ContentHtml, HeadChanges, NewArticle,
-    PublicationTime, Related, SummaryHtml, Tags,
+    Publication, PublicationTime, Related, SummaryHtml, Tags,
 };
 pub use error::ArticleError;
 pub use service::{

@@ -10,7 +10,7 @@ use forecourt_kernel::{
 
 use crate::{
     Article, ArticleBody, ArticleChanges, ArticleError, ArticleFilter, ArticleHead, ArticleId, ArticleReader,
-    ArticleStatus, ArticleStore, FullArticle, ListedArticle, NewArticle, Shown, Slug,
+    ArticleStatus, ArticleStore, FullArticle, ListedArticle, NewArticle, Publication, PublicationTime, Shown, Slug,
 };
 
 /// How many slugs are looked up at once while a free one is sought; each time twice as many.
@@ -103,18 +103,22 @@ pub async fn create_article(
 
     let now = clock.now();
     let (mut head, mut body) = (ArticleHead::blank(now), ArticleBody::default());
-    apply(changes, &mut head, &mut body, now);
-    let is_public = head.status_at(now) == ArticleStatus::Published;
+    let mut publication = Publication {
+        undated: true,
+        ..Publication::default()
+    };
+    apply(changes, &mut head, &mut body, &mut publication, now);
+    publication.announced = head.status_at(now) == ArticleStatus::Published;
     if head.url.is_empty() {
         head.url = slug_of(store, business, &head.title, None).await?.unwrap_or_default();
     }
-    let mut article = store.insert_article(business, head, body, is_public, now).await?;
+    let mut article = store.insert_article(business, head, body, publication, now).await?;
     if article.head.url.is_empty() {
         let number = Slug::of_number(article.id.get());
         article.head.url = free(store, business, number, Some(article.id)).await?;
         store.save_article(business, &article).await?;
     }
-    if is_public {
+    if publication.announced {
         announce(store, business, &article, now).await?;
     }
     Ok(article)
@@ -144,7 +148,13 @@ pub async fn update_article(
 
     let now = clock.now();
     let mut article = stored.clone();
-    apply(changes, &mut article.head, &mut article.body, now);
+    apply(
+        changes,
+        &mut article.head,
+        &mut article.body,
+        &mut article.publication,
+        now,
+    );
     if article.head.url.is_empty() {
         let slug = slug_of(store, business, &article.head.title, Some(id)).await?;
         article.head.url = match slug {
@@ -152,7 +162,7 @@ pub async fn update_article(
             None => free(store, business, Slug::of_number(id.get()), Some(id)).await?,
         };
     }
-    if (&article.head, &article.body) == (&stored.head, &stored.body) {
+    if (&article.head, &article.body, article.publication) == (&stored.head, &stored.body, stored.publication) {
         return Ok(stored);
     }
     article.version = stored.version.next();
@@ -193,7 +203,7 @@ pub async fn publish_due_article(
         return Ok(());
     };
     let now = clock.now();
-    if article.announced || article.head.status_at(now) != ArticleStatus::Published {
+    if article.publication.announced || article.head.status_at(now) != ArticleStatus::Published {
         return Ok(());
     }
     // It reads otherwise than when it was last written.
@@ -202,8 +212,15 @@ pub async fn publish_due_article(
     save(store, business, article, now).await.map(drop)
 }
 
-/// Lays what was sent over an article; what is to be there once is.
-fn apply(changes: ArticleChanges, head: &mut ArticleHead, body: &mut ArticleBody, now: Timestamp) {
+/// Lays what was sent over an article; what is to be there once is. One that is published for the first time takes the moment of
+/// that, unless a time was sent for it (decisions §8).
+fn apply(
+    changes: ArticleChanges,
+    head: &mut ArticleHead,
+    body: &mut ArticleBody,
+    publication: &mut Publication,
+    now: Timestamp,
+) {
     let ArticleChanges {
         head: head_changes,
         body: body_changes,
@@ -212,8 +229,17 @@ fn apply(changes: ArticleChanges, head: &mut ArticleHead, body: &mut ArticleBody
         matches!(head_changes.tags, Field::Value(_)),
         matches!(body_changes.related, Field::Value(_)),
     );
+    match head_changes.published_at {
+        Field::Value(_) => publication.undated = false,
+        Field::Null => publication.undated = true,
+        Field::Absent | Field::Wrong(_) => {}
+    }
     head_changes.apply(head, &ArticleHead::blank(now));
     body_changes.apply(body, &ArticleBody::default());
+    if publication.undated && head.status == ArticleStatus::Published {
+        head.published_at = PublicationTime(now);
+        publication.undated = false;
+    }
     if is_sent.0 {
         head.tags = distinct(std::mem::take(&mut head.tags));
     }
@@ -237,8 +263,8 @@ async fn save(
     mut article: Article,
     now: Timestamp,
 ) -> Result<Article, ArticleError> {
-    let becomes_public = !article.announced && article.head.status_at(now) == ArticleStatus::Published;
-    article.announced |= becomes_public;
+    let becomes_public = !article.publication.announced && article.head.status_at(now) == ArticleStatus::Published;
+    article.publication.announced |= becomes_public;
     store.save_article(business, &article).await?;
     if becomes_public {
         announce(store, business, &article, now).await?;

@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 
 use async_trait::async_trait;
-use forecourt_kernel::{BusinessId, EventLog, Page, PageRequest, StoreResult, TextFilter, Timestamp};
+use forecourt_kernel::{BusinessId, EventLog, Page, PageRequest, Range, StoreResult, TextFilter, Timestamp};
 
-use crate::{Article, ArticleBody, ArticleHead, ArticleId, ArticleStatus, Slug};
+use crate::{Article, ArticleBody, ArticleHead, ArticleId, ArticleStatus, Publication, Slug};
 
 /// Which articles a list is of. What is `None` does not narrow it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -20,18 +20,25 @@ pub struct ArticleFilter {
     pub tag: Option<String>,
     /// With this slug.
     pub url: Option<String>,
+    /// Made then.
+    pub created: Option<Range<Timestamp>>,
+    /// Last changed then.
+    pub updated: Option<Range<Timestamp>>,
 }
 
 impl ArticleFilter {
     /// Whether an article passes at `now`.
-    pub fn matches(&self, head: &ArticleHead, now: Timestamp) -> bool {
+    pub fn matches(&self, article: &Article, now: Timestamp) -> bool {
         let Self {
             status,
             category,
             author,
             tag,
             url,
+            created,
+            updated,
         } = self;
+        let head = &article.head;
         status.is_none_or(|status| status == head.status_at(now))
             && category
                 .as_ref()
@@ -41,6 +48,8 @@ impl ArticleFilter {
                 .as_ref()
                 .is_none_or(|tag| head.tags.iter().any(|known| **known == **tag))
             && url.as_ref().is_none_or(|url| **url == *head.url)
+            && created.is_none_or(|range| range.contains(&article.created))
+            && updated.is_none_or(|range| range.contains(&article.updated))
     }
 }
 
@@ -117,7 +126,7 @@ pub trait ArticleStore: ArticleReader + EventLog {
         business: BusinessId,
         head: ArticleHead,
         body: ArticleBody,
-        announced: bool,
+        publication: Publication,
         at: Timestamp,
     ) -> StoreResult<Article>;
 

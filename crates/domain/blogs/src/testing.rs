@@ -7,14 +7,14 @@ use std::collections::{BTreeMap, HashSet};
 use async_trait::async_trait;
 use forecourt_kernel::testing::{WithEvents, page_of};
 use forecourt_kernel::{
-    BusinessId, Cursor, EventLog, FromJson, Page, PageRequest, Position, StoreError, StoreResult, TextFilter,
+    BusinessId, Cursor, EventLog, FromJson, Page, PageRequest, Position, Range, StoreError, StoreResult, TextFilter,
     Timestamp, Version,
 };
 use serde_json::{Value, json};
 
 use crate::{
     Article, ArticleBody, ArticleChanges, ArticleFilter, ArticleHead, ArticleId, ArticleReader, ArticleStatus,
-    ArticleStore, DuePublication, ListedArticle, PublicationTime, Slug,
+    ArticleStore, DuePublication, ListedArticle, Publication, PublicationTime, Slug,
 };
 
 /// Articles in memory, by their ids.
@@ -72,10 +72,7 @@ impl<S: HoldsArticles> ArticleReader for S {
         page: &PageRequest,
     ) -> StoreResult<Page<Article>> {
         let held = self.held_articles();
-        let passing = held
-            .of(business)
-            .rev()
-            .filter(|article| filter.matches(&article.head, now));
+        let passing = held.of(business).rev().filter(|article| filter.matches(article, now));
         let mut page = page_of(passing, page, |article| article.id.get());
         page.items = page.items.iter().map(|article| held.shown(business, article)).collect();
         Ok(page)
@@ -124,7 +121,7 @@ impl<S: HoldsArticles + EventLog> ArticleStore for S {
         business: BusinessId,
         head: ArticleHead,
         body: ArticleBody,
-        announced: bool,
+        publication: Publication,
         at: Timestamp,
     ) -> StoreResult<Article> {
         let held = self.held_articles();
@@ -137,7 +134,7 @@ impl<S: HoldsArticles + EventLog> ArticleStore for S {
             version: Version::FIRST,
             created: at,
             updated: at,
-            announced,
+            publication,
             head,
             body,
         };
@@ -163,7 +160,9 @@ impl<S: HoldsArticles + EventLog> ArticleStore for S {
         let articles = &self.held_articles().articles;
         let mut due: Vec<_> = articles
             .values()
-            .filter(|(_, article)| !article.announced && article.head.status_at(now) == ArticleStatus::Published)
+            .filter(|(_, article)| {
+                !article.publication.announced && article.head.status_at(now) == ArticleStatus::Published
+            })
             .collect();
         due.sort_by_key(|(_, article)| article.head.published_at);
         let first = due.into_iter().take(limit as usize);
@@ -212,10 +211,17 @@ pub async fn article_store_contract(store: &mut dyn ArticleStore, ours: Business
     finds_what_has_become_public(store, ours, theirs).await;
 }
 
+fn announced(announced: bool) -> Publication {
+    Publication {
+        announced,
+        ..Publication::default()
+    }
+}
+
 async fn insert(store: &mut dyn ArticleStore, business: BusinessId, url: &str, changes: Value) -> Article {
     let (head, body) = an_article(url, changes);
     store
-        .insert_article(business, head, body, true, NOW)
+        .insert_article(business, head, body, announced(true), NOW)
         .await
         .expect("it is stored")
 }
@@ -224,7 +230,7 @@ async fn keeps_every_field(store: &mut dyn ArticleStore, ours: BusinessId, their
     store.lock_articles(ours).await.expect("they are locked");
     let (head, body) = an_article("first", json!({}));
     let article = store
-        .insert_article(ours, head.clone(), body.clone(), false, NOW)
+        .insert_article(ours, head.clone(), body.clone(), Publication::default(), NOW)
         .await
         .expect("it is stored");
     let expected = Article {
@@ -232,7 +238,7 @@ async fn keeps_every_field(store: &mut dyn ArticleStore, ours: BusinessId, their
         version: Version::FIRST,
         created: NOW,
         updated: NOW,
-        announced: false,
+        publication: Publication::default(),
         head,
         body,
     };
@@ -250,7 +256,10 @@ async fn keeps_every_field(store: &mut dyn ArticleStore, ours: BusinessId, their
     let changed = Article {
         version: article.version.next(),
         updated: NOW.plus_seconds(9),
-        announced: true,
+        publication: Publication {
+            announced: true,
+            undated: true,
+        },
         head: ArticleHead {
             url: Slug::new("second").expect("it is a slug"),
             ..ArticleHead::blank(NOW)
@@ -334,6 +343,14 @@ async fn lists_what_passes(store: &mut dyn ArticleStore, ours: BusinessId, their
     }
     insert(store, theirs, "a", json!({})).await;
     let text = |text: &str| TextFilter::parse(text).ok();
+    stored[2].updated = NOW.plus_seconds(7);
+    store.save_article(ours, &stored[2]).await.expect("it is saved");
+    let from = |from| {
+        Some(Range {
+            from: Some(from),
+            to: None,
+        })
+    };
     let all = ArticleFilter::default;
     let status = |status| ArticleFilter {
         status: Some(status),
@@ -393,6 +410,27 @@ async fn lists_what_passes(store: &mut dyn ArticleStore, ours: BusinessId, their
             },
             vec![1],
         ),
+        (
+            ArticleFilter {
+                created: from(NOW),
+                ..all()
+            },
+            vec![4, 3, 2, 1, 0],
+        ),
+        (
+            ArticleFilter {
+                created: from(NOW.plus_seconds(1)),
+                ..all()
+            },
+            vec![],
+        ),
+        (
+            ArticleFilter {
+                updated: from(NOW.plus_seconds(1)),
+                ..all()
+            },
+            vec![2],
+        ),
     ];
     for (filter, expected) in cases {
         let expected: Vec<&Article> = expected.into_iter().map(|number: usize| &stored[number]).collect();
@@ -433,7 +471,7 @@ async fn lists_what_passes(store: &mut dyn ArticleStore, ours: BusinessId, their
 
 async fn finds_what_has_become_public(store: &mut dyn ArticleStore, ours: BusinessId, theirs: BusinessId) {
     let mut due = Vec::new();
-    for (business, url, seconds, status, announced) in [
+    for (business, url, seconds, status, is_announced) in [
         (ours, "later", 5, "published", false),
         (theirs, "sooner", 3, "published", false),
         (ours, "told", 2, "published", true),
@@ -444,7 +482,7 @@ async fn finds_what_has_become_public(store: &mut dyn ArticleStore, ours: Busine
         let seconds = json!(NOW.epoch_seconds() + seconds);
         head.published_at = PublicationTime::from_json(seconds).expect("it is a time");
         let article = store
-            .insert_article(business, head, body, announced, NOW)
+            .insert_article(business, head, body, announced(is_announced), NOW)
             .await
             .expect("it is stored");
         due.push(DuePublication {
@@ -472,7 +510,7 @@ async fn finds_what_has_become_public(store: &mut dyn ArticleStore, ours: Busine
         .await
         .expect("it is read")
         .expect("it is there");
-    article.announced = true;
+    article.publication.announced = true;
     store.save_article(theirs, &article).await.expect("it is saved");
     assert_eq!(
         store.due_publications(at(5), 9).await.expect("they are found"),

@@ -95,7 +95,10 @@ async fn an_article_needs_a_title_alone() {
         ("winter-tyres", ArticleStatus::Draft)
     );
     assert_eq!(article.head.published_at.0, blog.clock.now());
-    assert_eq!((article.version, article.announced), (Version::FIRST, false));
+    assert_eq!(
+        (article.version, article.publication.announced),
+        (Version::FIRST, false)
+    );
     assert!(blog.announced().is_empty());
     for title in [
         json!({}),
@@ -191,6 +194,30 @@ async fn what_is_published_is_reported_once_in_its_life() {
         "a draft keeps its time"
     );
     assert_eq!(blog.announced(), [article.id.get(), draft.id.get()]);
+}
+
+#[tokio::test]
+async fn an_article_without_a_time_takes_that_of_its_first_publication() {
+    let mut blog = Blog::open();
+    let at = |article: &Article| article.head.published_at.0.epoch_seconds();
+    let draft = blog.create(json!({"title": "a"})).await.unwrap();
+    blog.wait(60);
+    let renamed = blog.update(draft.id, json!({"title": "b"})).await.unwrap();
+    assert_eq!((at(&draft), at(&renamed)), (NOW, NOW));
+    let published = blog.update(draft.id, json!({"status": "published"})).await.unwrap();
+    assert_eq!(at(&published), NOW + 60);
+    blog.wait(60);
+    blog.update(draft.id, json!({"status": "draft"})).await.unwrap();
+    let again = blog.update(draft.id, json!({"status": "published"})).await.unwrap();
+    assert_eq!(at(&again), NOW + 60, "once");
+    // One that was sent is kept, though it is the moment of creation.
+    let sent = blog
+        .create(json!({"title": "c", "published_at": NOW + 120}))
+        .await
+        .unwrap();
+    blog.wait(60);
+    let published = blog.update(sent.id, json!({"status": "published"})).await.unwrap();
+    assert_eq!(at(&published), NOW + 120);
 }
 
 #[tokio::test]

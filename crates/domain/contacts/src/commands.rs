@@ -1,7 +1,7 @@
 //! The requests of callers besides the fields of a contact: parsed, not yet checked against the business's lists or what storage
 //! holds.
 
-use forecourt_kernel::{Phone, StaffId, TextFilter, fold_email};
+use forecourt_kernel::{Phone, Range, StaffId, TextFilter, Timestamp, fold_email};
 
 use crate::{Contact, keys::literal_key, keys::meaning};
 
@@ -40,6 +40,10 @@ pub struct ContactFilter {
     pub telephone: Option<Phone>,
     /// With this mobile.
     pub mobile: Option<Phone>,
+    /// Made then.
+    pub created: Option<Range<Timestamp>>,
+    /// Last changed then.
+    pub updated: Option<Range<Timestamp>>,
 }
 
 impl ContactFilter {
@@ -53,6 +57,8 @@ impl ContactFilter {
             zip,
             telephone,
             mobile,
+            created,
+            updated,
         } = self;
         let content = &contact.content;
         let is = |wanted: &Option<WholeText>, text: &str| wanted.as_ref().is_none_or(|wanted| wanted.matches(text));
@@ -66,6 +72,8 @@ impl ContactFilter {
             && is(zip, &content.address.zip)
             && has(telephone, &content.telephone)
             && has(mobile, &content.mobile)
+            && created.is_none_or(|range| range.contains(&contact.created))
+            && updated.is_none_or(|range| range.contains(&contact.updated))
     }
 }
 

@@ -52,7 +52,8 @@ pub use phone_text::PhoneText;
 pub use service::{
     LOGIN_MAIL_LEASE_SECONDS, LoginInvitation, abandon_login_email, add_note, begin_login_email, check_duplicate,
     create_contact, delete_contact, delete_note, export_contact, export_events, export_leads, finish_login_email,
-    list_contacts, list_notes, read_contact, read_follow_blocks, reset_password, set_follow_blocks, update_contact,
+    list_contacts, list_notes, read_contact, read_follow_blocks, read_note, reset_password, set_follow_blocks,
+    update_contact,
 };
 pub use store::{ContactReader, ContactStore, LOGIN_EMAIL_RULE, LinkedLead, PastEvent};
 #[cfg(feature = "mock")]

@@ -175,6 +175,21 @@ pub async fn list_notes(
     notes.ok_or(ContactError::NotFound(contact))
 }
 
+/// One note of a contact.
+///
+/// # Errors
+/// [`ContactError::NotFound`], then [`ContactError::NoteNotFound`]; [`ContactError::Store`].
+pub async fn read_note(
+    store: &mut dyn ContactReader,
+    by: &Caller,
+    contact: ContactId,
+    id: ContactNoteId,
+) -> Result<ContactNote, ContactError> {
+    let found = list_notes(store, by, contact, &PageRequest::of_one(id.get())).await?;
+    let found = found.items.into_iter().find(|note| note.id == id);
+    found.ok_or(ContactError::NoteNotFound(id))
+}
+
 /// Adds a note to a contact. That is no change of the contact: its stamp stays, and no event reports it (decisions §9).
 ///
 /// # Errors

@@ -49,7 +49,7 @@ const fn cause(trigger: Trigger) -> &'static str {
         Trigger::Reserve => "reserve",
         Trigger::CancelReservation => "cancel the reservation",
         Trigger::Sell => "sell",
-        Trigger::UndoSale => "undo the sale",
+        Trigger::UndoSale | Trigger::UndoSaleOfReserved => "undo the sale",
         Trigger::HandOver => "hand over",
         Trigger::Offer => "make an offer",
         Trigger::Accept => "accept the offer",

@@ -45,7 +45,7 @@ areas! {
         HoldsLeads::held_leads as leads: MemoryLeads;
     forecourt_contacts reads [ContactReader] writes [ContactStore], HoldsContacts::held_contacts as contacts: MemoryContacts;
     forecourt_vehicles reads [VehicleReader, VehicleDocumentReader, TestDriveReader]
-        writes [VehicleStore, VehicleFileStore, VehicleProcessStore, TestDriveStore],
+        writes [VehicleStore, VehicleFileStore, VehicleProcessStore, VehicleDeletionStore, VehicleMailStore, TestDriveStore],
         HoldsVehicles::held_vehicles as vehicles: MemoryVehicles,
         HoldsVehicleRecords::held_vehicle_records as vehicle_records: MemoryVehicleRecords;
     forecourt_files reads [FileReader] writes [FileRegister], HoldsFiles::held_files as files: MemoryFileRegister;

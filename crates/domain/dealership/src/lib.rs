@@ -16,9 +16,9 @@ mod areas;
 pub mod testing;
 
 /// What only reads. Each statement sees what has been committed by then.
-pub trait ReadSession: AreaReaders + BacklogReader {}
+pub trait ReadSession: AreaReaders + BacklogReader + AgeReader {}
 
-impl<S: AreaReaders + BacklogReader> ReadSession for S {}
+impl<S: AreaReaders + BacklogReader + AgeReader> ReadSession for S {}
 
 /// One transaction over all stores. Dropped uncommitted, it leaves nothing behind, locks included.
 #[async_trait]
@@ -114,11 +114,38 @@ pub struct PoolLoad {
     pub waiting: usize,
 }
 
+/// What a look into the queue of mails came to.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct TakenMails {
+    /// The mails that are leased.
+    pub mails: Vec<PendingMail>,
+    /// The business that had the last turn, if any had one.
+    pub last: Option<BusinessId>,
+    /// Whether more may be due.
+    pub more: bool,
+    /// The businesses that have sent as many mails as they may in a day; theirs wait for the next.
+    pub over_quota: Vec<BusinessId>,
+    /// The mails that were given up, with their businesses: the next day comes later than they may wait.
+    pub given_up: Vec<(i64, BusinessId)>,
+}
+
+impl TakenMails {
+    /// How long a mail may wait for a day on which its business may send it, in seconds.
+    pub const MAX_WAIT_SECONDS: i64 = 7 * 86_400;
+}
+
 /// The queue of mails, for the background work that sends them.
 #[async_trait]
 pub trait MailQueue: Send {
-    /// Leases at most `limit` due mails until `lease`: no other caller gets them before then.
-    async fn take_mails(&mut self, now: Timestamp, lease: Timestamp, limit: u32) -> StoreResult<Vec<PendingMail>>;
+    /// Leases at most `limit` due mails until `lease`: no other caller gets them before then. Businesses take turns, beginning
+    /// behind the one of `after`. Each mail that was not leased before is one of those that its business may send in the UTC day.
+    async fn take_mails(
+        &mut self,
+        after: BusinessId,
+        now: Timestamp,
+        lease: Timestamp,
+        limit: u32,
+    ) -> StoreResult<TakenMails>;
 
     /// Drops a mail that was sent, or that never can be.
     async fn drop_mail(&mut self, id: i64) -> StoreResult<()>;
@@ -151,6 +178,32 @@ impl Backlog {
 pub trait BacklogReader: Send {
     /// How much waits, at this moment. It costs milliseconds, however much there is.
     async fn backlog(&mut self) -> StoreResult<Backlog>;
+}
+
+/// What is forgotten once it is so old.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Purged {
+    /// Answers that idempotency keys replay.
+    Answers,
+    /// The histories of webhooks. Deliveries that still wait are none.
+    Deliveries,
+    /// What remains of deleted webhooks.
+    Webhooks,
+    /// The event log.
+    Events,
+    /// Removals of listings.
+    ListingRemovals,
+}
+
+/// Measures how old what is stored is, so that a clock that is wrong makes nothing be forgotten.
+#[async_trait]
+pub trait AgeReader: Send {
+    /// The stamp of the newest record; `None` if there is none.
+    async fn newest_record(&mut self) -> StoreResult<Option<Timestamp>>;
+
+    /// How much one purge may take of what is older than `before`: as much as is no older than `since`, or a tenth of all there is if
+    /// that is more.
+    async fn purge_quota(&mut self, what: Purged, before: Timestamp, since: Timestamp) -> StoreResult<u32>;
 }
 
 /// What is deleted in the background.

@@ -19,8 +19,8 @@ use forecourt_vehicles::{Vehicle, VehicleDraft, VehicleFollower, VehicleStore as
 
 pub use crate::areas::memory::MemoryRecords;
 use crate::{
-    Backlog, BacklogReader, BulkLoad, Database, DeletionQueue, Loaded, MailQueue, OpenDeletion, PoolLoad, ReadSession,
-    Session,
+    AgeReader, Backlog, BacklogReader, BulkLoad, Database, DeletionQueue, Loaded, MailQueue, OpenDeletion, PoolLoad,
+    Purged, ReadSession, Session, TakenMails,
 };
 
 /// All that is stored. The records of an area are members of it.
@@ -36,7 +36,15 @@ pub struct MemoryState {
     pub mails: BTreeMap<i64, QueuedMail>,
     /// Deletions, and how many parts are left of each. One of a negative record cannot go on.
     pub deletions: Vec<(OpenDeletion, u32)>,
+    /// The stamp of the newest record, as the database says.
+    pub newest_record: Option<Timestamp>,
+    /// How much one purge may take.
+    pub purge_quota: Option<u32>,
     last_mail: i64,
+    /// How many mails a business may send in a day; `None` is any number.
+    pub mails_per_day: Option<u32>,
+    /// The day of each business's latest mail, and how many it has sent on it.
+    mails_sent: BTreeMap<BusinessId, (i64, u32)>,
 }
 
 impl Deref for MemoryState {
@@ -58,6 +66,9 @@ impl DerefMut for MemoryState {
 pub struct QueuedMail {
     pending: PendingMail,
     due: Timestamp,
+    queued: Timestamp,
+    /// Whether it is one of those that its business may send.
+    claimed: bool,
 }
 
 #[derive(Default)]
@@ -203,30 +214,97 @@ impl VehicleFollower for MemorySession {}
 #[async_trait]
 impl MailOutbox for MemorySession {
     async fn queue_mail(&mut self, business: BusinessId, mail: Mail, at: Timestamp) -> StoreResult<()> {
-        self.state.last_mail += 1;
-        let id = self.state.last_mail;
+        self.state.insert_mail(business, mail, at, false);
+        Ok(())
+    }
+
+    async fn queue_awaited_mail(&mut self, business: BusinessId, mail: Mail, at: Timestamp) -> StoreResult<bool> {
+        let is_claimed = self.state.claim_mail(business, at);
+        if is_claimed {
+            self.state.insert_mail(business, mail, at, true);
+        }
+        Ok(is_claimed)
+    }
+
+    async fn claim_mail(&mut self, business: BusinessId, at: Timestamp) -> StoreResult<bool> {
+        Ok(self.state.claim_mail(business, at))
+    }
+}
+
+const DAY: i64 = 86_400;
+
+impl MemoryState {
+    fn insert_mail(&mut self, business: BusinessId, mail: Mail, at: Timestamp, claimed: bool) {
+        self.last_mail += 1;
+        let id = self.last_mail;
         let pending = PendingMail {
             id,
             business,
             mail,
             attempts: 0,
         };
-        self.state.mails.insert(id, QueuedMail { pending, due: at });
-        Ok(())
+        let queued = QueuedMail {
+            pending,
+            due: at,
+            queued: at,
+            claimed,
+        };
+        self.mails.insert(id, queued);
+    }
+
+    fn claim_mail(&mut self, business: BusinessId, at: Timestamp) -> bool {
+        let today = at.epoch_seconds().div_euclid(DAY);
+        let (day, sent) = self.mails_sent.entry(business).or_insert((today, 0));
+        if *day != today {
+            (*day, *sent) = (today, 0);
+        }
+        let is_left = self.mails_per_day.is_none_or(|limit| *sent < limit);
+        *sent += u32::from(is_left);
+        is_left
+    }
+
+    /// The due mail that has waited longest of the next business behind `after`.
+    fn next_mail(&self, after: BusinessId, now: Timestamp) -> Option<i64> {
+        let due = self.mails.iter().filter(|(_, mail)| mail.due <= now);
+        let next = due.min_by_key(|(id, mail)| {
+            let business = mail.pending.business;
+            (business <= after, business, mail.due, **id)
+        });
+        next.map(|(id, _)| *id)
     }
 }
 
 #[async_trait]
 impl MailQueue for MemorySession {
-    async fn take_mails(&mut self, now: Timestamp, lease: Timestamp, limit: u32) -> StoreResult<Vec<PendingMail>> {
-        let due = self.state.mails.values_mut().filter(|mail| mail.due <= now);
-        Ok(due
-            .take(limit as usize)
-            .map(|mail| {
-                mail.due = lease;
-                mail.pending.clone()
-            })
-            .collect())
+    async fn take_mails(
+        &mut self,
+        after: BusinessId,
+        now: Timestamp,
+        lease: Timestamp,
+        limit: u32,
+    ) -> StoreResult<TakenMails> {
+        let mut taken = TakenMails::default();
+        let tomorrow = Timestamp::from_epoch_seconds((now.epoch_seconds().div_euclid(DAY) + 1) * DAY);
+        while taken.mails.len() < limit as usize
+            && let Some(id) = self.state.next_mail(taken.last.unwrap_or(after), now)
+            && let Some(mut mail) = self.state.mails.remove(&id)
+        {
+            let business = mail.pending.business;
+            taken.last = Some(business);
+            if mail.claimed || self.state.claim_mail(business, now) {
+                (mail.claimed, mail.due) = (true, lease);
+                taken.mails.push(mail.pending.clone());
+            } else if mail.queued.plus_seconds(TakenMails::MAX_WAIT_SECONDS) < tomorrow {
+                taken.given_up.push((id, business));
+                continue;
+            } else {
+                mail.due = tomorrow;
+                taken.over_quota.push(business);
+            }
+            self.state.mails.insert(id, mail);
+        }
+        taken.more = taken.mails.len() >= limit as usize;
+        Ok(taken)
     }
 
     async fn drop_mail(&mut self, id: i64) -> StoreResult<()> {
@@ -260,6 +338,17 @@ impl DeletionQueue for MemorySession {
             *parts = parts.saturating_sub(1);
             *parts > 0
         }))
+    }
+}
+
+#[async_trait]
+impl AgeReader for MemorySession {
+    async fn newest_record(&mut self) -> StoreResult<Option<Timestamp>> {
+        Ok(self.state.newest_record)
+    }
+
+    async fn purge_quota(&mut self, _: Purged, _: Timestamp, _: Timestamp) -> StoreResult<u32> {
+        Ok(self.state.purge_quota.unwrap_or(u32::MAX))
     }
 }
 

@@ -56,19 +56,22 @@ pub async fn raise_deposit(
     } = command;
     let content = &mut invoice.content;
     content.status = next(content.status, Trigger::Issue)?;
-    if let Some(method) = method {
-        content.status = next(content.status, Trigger::Pay)?;
-        content.payments.push(Payment {
-            id: 1,
-            date,
-            method,
-            amount: gross,
-            reference,
-        });
-    }
     // The number's lock holds up the business's other invoices until the end of the transaction, so it comes late.
     invoice.number = Some(store.next_invoice_number(business.id).await?);
-    save(store, business.id, EventName::InvoiceIssued, invoice, now).await
+    let mut invoice = save(store, business.id, EventName::InvoiceIssued, invoice, now).await?;
+    let Some(method) = method else {
+        return Ok(invoice);
+    };
+    let content = &mut invoice.content;
+    content.status = next(content.status, Trigger::Pay)?;
+    content.payments.push(Payment {
+        id: 1,
+        date,
+        method,
+        amount: gross,
+        reference,
+    });
+    save(store, business.id, EventName::InvoicePaid, invoice, now).await
 }
 
 /// Takes back all that is not yet credited of an invoice, by one credit note; answers the invoice as it is then, and the note.

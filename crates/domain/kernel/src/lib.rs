@@ -39,6 +39,7 @@ mod store;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod time;
+mod time_zone;
 mod validation;
 mod version;
 mod viewed;
@@ -68,6 +69,7 @@ pub use random::Random;
 pub use scope::{Scope, ScopeSet, UnknownScope};
 pub use store::{BoxError, StoreError, StoreResult, WritesRefused};
 pub use time::{Clock, Date, InvalidDate, Moment, Timestamp};
+pub use time_zone::{InvalidTimeZone, TimeZone};
 pub use validation::{FieldError, Valid, ValidationErrors, quoted};
 pub use version::{Precondition, Target, Version, VersionMismatch};
 pub use viewed::Viewed;

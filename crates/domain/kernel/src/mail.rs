@@ -25,8 +25,16 @@ pub struct Mail {
 /// Where a use case leaves a mail to be sent once its transaction has committed.
 #[async_trait]
 pub trait MailOutbox: Send {
-    /// Queues `mail` on behalf of `business`, due from `at` on.
+    /// Queues `mail` on behalf of `business`, due from `at` on. It waits for another day if the business has sent as many as it may.
     async fn queue_mail(&mut self, business: BusinessId, mail: Mail, at: Timestamp) -> StoreResult<()>;
+
+    /// Queues `mail` as one of those that `business` may send in the UTC day of `at`, for a request that waits for it. Returns
+    /// whether there is one left; if not, nothing is queued.
+    async fn queue_awaited_mail(&mut self, business: BusinessId, mail: Mail, at: Timestamp) -> StoreResult<bool>;
+
+    /// Takes one of the mails that `business` may send in the UTC day of `at`, for one that is sent while a request waits. Returns
+    /// whether there is one left.
+    async fn claim_mail(&mut self, business: BusinessId, at: Timestamp) -> StoreResult<bool>;
 }
 
 impl Mail {

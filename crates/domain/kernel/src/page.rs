@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 
-use crate::bounds::MAX_LINE_CHARS;
+use crate::{Epoch, bounds::MAX_LINE_CHARS};
 
 /// How much of each record a read shows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,6 +46,14 @@ pub struct PageRequest {
 }
 
 impl PageRequest {
+    /// The place in a list newest first where the record of that id is, if there is one: a page with it alone.
+    pub fn of_one(id: i64) -> Self {
+        Self {
+            position: Position::After(Cursor::at([id.saturating_add(1)])),
+            per_page: 1,
+        }
+    }
+
     /// How many records a page has when the caller does not say.
     pub const DEFAULT_PER_PAGE: u32 = 50;
     /// How many records a page may have (contract, "Limits").
@@ -120,24 +128,39 @@ impl<T> Page<T> {
 pub struct ListName {
     name: &'static str,
     of: Option<i64>,
+    epoch: Epoch,
 }
 
 impl ListName {
     /// The list of that name, of which each business has one.
     pub const fn new(name: &'static str) -> Self {
-        Self { name, of: None }
+        Self {
+            name,
+            of: None,
+            epoch: Epoch::FIRST,
+        }
     }
 
     /// The list of that name which belongs to the record `of`.
     pub const fn within(name: &'static str, of: i64) -> Self {
-        Self { name, of: Some(of) }
+        Self {
+            of: Some(of),
+            ..Self::new(name)
+        }
+    }
+
+    /// The same list as it is in `epoch`: a cursor of another one marks a place that may be another record's by now.
+    #[must_use]
+    pub const fn in_epoch(self, epoch: Epoch) -> Self {
+        Self { epoch, ..self }
     }
 }
 
 impl fmt::Display for ListName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)?;
-        self.of.map_or(Ok(()), |of| write!(f, "-{of}"))
+        self.of.map_or(Ok(()), |of| write!(f, "-{of}"))?;
+        write!(f, "{}", self.epoch.mark())
     }
 }
 
@@ -174,7 +197,7 @@ impl Cursor {
     /// Reads a cursor that `list` made, whose order has `width` sort values.
     ///
     /// # Errors
-    /// [`InvalidCursor`] if it is none, was altered, or was made for another list.
+    /// [`InvalidCursor`] if it is none, was altered, or was made for another list or in another epoch.
     pub fn decode(list: ListName, width: usize, text: &str) -> Result<Self, InvalidCursor> {
         if text.len() > Self::MAX_BYTES {
             return Err(InvalidCursor);
@@ -264,6 +287,11 @@ mod tests {
         let of_one = Cursor::at([42]).encode(notes(1));
         assert_eq!(Cursor::decode(notes(1), 1, &of_one), Ok(Cursor::at([42])));
         assert_eq!(Cursor::decode(notes(2), 1, &of_one), Err(InvalidCursor));
+        let later = |list: ListName| list.in_epoch(Epoch::new(7));
+        assert_eq!(Cursor::decode(later(LEADS), 1, &good), Err(InvalidCursor));
+        let of_later = Cursor::at([42]).encode(later(notes(1)));
+        assert_eq!(Cursor::decode(later(notes(1)), 1, &of_later), Ok(Cursor::at([42])));
+        assert_eq!(Cursor::decode(notes(1), 1, &of_later), Err(InvalidCursor));
     }
 
     #[test]

@@ -14,6 +14,9 @@ const SECONDS_PER_DAY: i64 = 86_400;
 pub struct Timestamp(i64);
 
 impl Timestamp {
+    /// For how many seconds stamps repeat the last one at most while a clock catches up with them.
+    pub const MAX_REPEATED_SECONDS: i64 = 5 * 60;
+
     /// The moment that many seconds after the epoch; negative is before it.
     pub const fn from_epoch_seconds(seconds: i64) -> Self {
         Self(seconds)
@@ -28,6 +31,17 @@ impl Timestamp {
     #[must_use]
     pub const fn plus_seconds(self, seconds: i64) -> Self {
         Self(self.0.saturating_add(seconds))
+    }
+
+    /// The stamp of what is made at this moment, behind something of the stamp `last`. It is no earlier than that, so that stamps rise
+    /// with numbers, unless the clock was put back by more than those of servers on one database differ: then it follows the clock.
+    #[must_use]
+    pub fn stamp_after(self, last: Self) -> Self {
+        if self < last.plus_seconds(-Self::MAX_REPEATED_SECONDS) {
+            self
+        } else {
+            self.max(last)
+        }
     }
 
     /// The day in UTC that this moment falls on. Moments beyond the calendar count as its last day.
@@ -99,6 +113,18 @@ impl fmt::Display for Date {
     }
 }
 
+impl From<NaiveDate> for Date {
+    fn from(date: NaiveDate) -> Self {
+        Self(date)
+    }
+}
+
+impl From<Date> for NaiveDate {
+    fn from(date: Date) -> Self {
+        date.0
+    }
+}
+
 impl From<Date> for String {
     fn from(date: Date) -> Self {
         date.to_string()
@@ -162,6 +188,20 @@ pub trait Clock: Send + Sync {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_stamp_follows_a_clock_that_was_put_back_far() {
+        let at = Timestamp::from_epoch_seconds;
+        for (now, last, stamp) in [
+            (7, 5, 7),
+            (5, 5, 5),
+            (1_000, 1_300, 1_300),
+            (1_000, 1_301, 1_000),
+            (0, i64::MAX, 0),
+        ] {
+            assert_eq!(at(now).stamp_after(at(last)), at(stamp), "{now} after {last}");
+        }
+    }
 
     #[test]
     fn a_date_is_a_day_of_the_calendar() {

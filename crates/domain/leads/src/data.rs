@@ -1,13 +1,21 @@
 //! A lead's free-form detail.
 
-use forecourt_kernel::{Person, bounds::MAX_LEAD_DATA_BYTES};
-use serde::{Deserialize, Serialize, Serializer, ser::Error as _};
+use std::borrow::Cow;
+
+use forecourt_kernel::{Person, VehicleId, bounds::MAX_LEAD_DATA_BYTES};
+use serde::{Deserialize, Serialize, Serializer, de::IgnoredAny, ser::Error as _};
 use serde_json::{Map, Value, value::RawValue};
 
-use crate::ContactSuggestion;
+use crate::{ContactSuggestion, JunkMark};
 
-/// The member that the server writes itself; a caller's is dropped.
+/// The member with the contact that the sender seems to be.
 pub(crate) const SUGGESTION: &str = "contact_suggestion";
+
+/// The members that the server writes itself; a caller's are dropped.
+const READ_ONLY: [&str; 2] = [SUGGESTION, "junk"];
+
+/// The member that the server writes where no caller has.
+const VEHICLE: &str = "vehicle";
 
 /// A JSON object of a caller's own making, at most 64 KiB of text (decisions §5). Kept as the text that it is, since most
 /// reads pass it on unread.
@@ -36,7 +44,9 @@ impl LeadData {
     /// Lays what a caller sent over the object, however long that makes it. What the server adds to the object when it is shown does
     /// not become a part of it, though a caller writes back what it has read.
     pub(crate) fn merge(&mut self, mut changes: Map<String, Value>) {
-        changes.shift_remove(SUGGESTION);
+        for name in READ_ONLY {
+            changes.shift_remove(name);
+        }
         if changes.is_empty() {
             return;
         }
@@ -71,9 +81,17 @@ impl LeadData {
         self.0.get()
     }
 
-    /// The object as it is shown: with the contact that the sender seems to be.
-    pub(crate) const fn shown_with(&self, suggestion: Option<ContactSuggestion>) -> ShownData<'_> {
-        ShownData { data: self, suggestion }
+    /// The object as it is shown: with what the server adds to it.
+    pub(crate) const fn shown_with(&self, added: AddedData) -> ShownData<'_> {
+        ShownData { data: self, added }
+    }
+
+    /// Takes out of `changes` the vehicle that the object shows without having it: a caller writes back what it has read.
+    pub(crate) fn leave_out_shown(&self, changes: &mut Map<String, Value>, vehicle: Option<VehicleId>) {
+        let shown = vehicle.map_or(Value::Null, |vehicle| vehicle.get().into());
+        if changes.get(VEHICLE) == Some(&shown) && !self.members().contains_key(VEHICLE) {
+            changes.shift_remove(VEHICLE);
+        }
     }
 
     /// The text that a member has; empty if it is none.
@@ -104,22 +122,86 @@ impl PartialEq for LeadData {
     }
 }
 
+/// What the server adds to a lead's detail when it is shown.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct AddedData {
+    /// The vehicle that was associated first; left out where the caller has stored a member of that name.
+    #[serde(skip_serializing_if = "Added::is_left_out")]
+    pub(crate) vehicle: Added,
+    /// Who made the lead junk, while it is.
+    pub(crate) junk: Option<JunkMark>,
+    /// The contact that the sender seems to be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) contact_suggestion: Option<ContactSuggestion>,
+}
+
+/// A member that the server adds unless there is one.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(untagged)]
+pub(crate) enum Added {
+    /// Left out.
+    No,
+    /// A vehicle, or null.
+    Vehicle(Option<VehicleId>),
+}
+
+impl Added {
+    const fn is_left_out(&self) -> bool {
+        matches!(self, Self::No)
+    }
+}
+
+/// The members of a detail that the server would add itself.
+#[derive(Deserialize)]
+struct OwnMembers {
+    vehicle: Option<IgnoredAny>,
+    junk: Option<IgnoredAny>,
+    contact_suggestion: Option<IgnoredAny>,
+}
+
 /// A lead's detail with what the server adds to it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ShownData<'a> {
     data: &'a LeadData,
-    suggestion: Option<ContactSuggestion>,
+    added: AddedData,
+}
+
+impl ShownData<'_> {
+    /// The text of the object. The caller's members are passed on as they were sent.
+    fn text(&self) -> serde_json::Result<String> {
+        let stored = self.data.as_str();
+        let own: OwnMembers = serde_json::from_str(stored)?;
+        let mut added = self.added;
+        if own.vehicle.is_some() {
+            added.vehicle = Added::No;
+        }
+        let added = serde_json::to_string(&added)?;
+        let mut stored = Cow::Borrowed(stored);
+        // Stored by a release that let callers write them.
+        if own.junk.is_some() || own.contact_suggestion.is_some() {
+            let mut members = self.data.members();
+            members.retain(|name, _| !READ_ONLY.contains(&name.as_str()));
+            stored = Cow::Owned(Value::Object(members).to_string());
+        }
+        let (stored, added) = (members_of(&stored), members_of(&added));
+        let comma = if stored.is_empty() || added.is_empty() { "" } else { "," };
+        Ok(format!("{{{stored}{comma}{added}}}"))
+    }
+}
+
+/// The text between the braces of an object.
+fn members_of(object: &str) -> &str {
+    let object = object.trim();
+    let object = object.strip_prefix('{').unwrap_or(object);
+    object.strip_suffix('}').unwrap_or(object).trim()
 }
 
 impl Serialize for ShownData<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Some(suggestion) = self.suggestion else {
-            return self.data.serialize(serializer);
-        };
-        let mut members = self.data.members();
-        let suggestion = serde_json::to_value(suggestion).map_err(S::Error::custom)?;
-        members.insert(SUGGESTION.to_owned(), suggestion);
-        members.serialize(serializer)
+        let text = self.text().map_err(S::Error::custom)?;
+        RawValue::from_string(text)
+            .map_err(S::Error::custom)?
+            .serialize(serializer)
     }
 }
 

@@ -1,6 +1,8 @@
 //! Why a use case of this area failed.
 
-use forecourt_kernel::{BoxError, LeadId, LeadNoteId, StoreError, ValidationErrors, VehicleId, VersionMismatch};
+use forecourt_kernel::{
+    BoxError, LeadId, LeadMessageId, LeadNoteId, StoreError, ValidationErrors, VehicleId, VersionMismatch,
+};
 
 /// A use case's refusal or failure.
 #[derive(Debug, thiserror::Error)]
@@ -17,12 +19,18 @@ pub enum LeadError {
     /// The lead has no such note (`lead_note_not_found`).
     #[error("note {0} does not exist")]
     NoteNotFound(LeadNoteId),
+    /// The lead has no such message (`lead_message_not_found`).
+    #[error("message {0} does not exist")]
+    MessageNotFound(LeadMessageId),
     /// There is no address to send the reply to (`lead_send_failed`).
     #[error("the lead has no email address")]
     NoAddress,
     /// The mail server cannot be reached, or refuses the recipient (`lead_send_failed`).
     #[error("the reply could not be sent")]
     SendFailed(#[source] BoxError),
+    /// The business has sent as many mails as it may in a day (`lead_send_failed`).
+    #[error("the business may send no more mails today")]
+    TooManyMails,
     /// The request is not valid.
     #[error("{0}")]
     Invalid(ValidationErrors),

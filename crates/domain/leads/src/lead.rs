@@ -75,6 +75,27 @@ pub struct AiRead {
     pub processed: Option<Timestamp>,
 }
 
+/// Who made a lead junk, and when (decisions §5).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct JunkMark {
+    /// Who did.
+    pub by: JunkedBy,
+    /// When.
+    pub at: Timestamp,
+    /// How sure the AI was; `None` of a user.
+    pub confidence: Option<JunkConfidence>,
+}
+
+/// Who makes leads junk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum JunkedBy {
+    /// The AI that reads leads.
+    Ai,
+    /// A caller of the API.
+    User,
+}
+
 /// What an enquiry is about.
 pub type LeadTypes = Words<LeadType>;
 
@@ -131,6 +152,10 @@ forecourt_kernel::fields! {
     kept ai: Option<AiRead>;
     /// The one contact that the sender seems to be, as long as the lead names none.
     kept suggestion: #[serde(default, skip_serializing_if = "Option::is_none")] Option<ContactSuggestion>;
+    /// The vehicles that it concerns, in the order in which they were associated.
+    kept vehicles: #[serde(default, skip_serializing_if = "Vec::is_empty")] Vec<VehicleId>;
+    /// Who made it junk; only a lead that is junk has one.
+    kept junk: #[serde(default, skip_serializing_if = "Option::is_none")] Option<JunkMark>;
     /// Whether it was ever replied to; not shown. It stays when the status goes on.
     kept answered: #[serde(default, skip_serializing_if = "std::ops::Not::not")] bool;
     /// Whether to notify the business of a new lead; true by default. On creation only.
@@ -271,6 +296,8 @@ impl LeadDraft {
             data: LeadData::default(),
             ai: None,
             suggestion: None,
+            vehicles: Vec::new(),
+            junk: None,
             answered: false,
         }
     }
@@ -278,6 +305,53 @@ impl LeadDraft {
     /// Whether it was ever replied to.
     pub fn is_answered(&self) -> bool {
         self.answered || self.status == LeadStatus::Replied
+    }
+}
+
+impl LeadDraft {
+    /// Notes who made the lead junk, if somebody did since it was `before`, and forgets it once it is none.
+    pub(crate) fn mark_junk(&mut self, before: Option<&Self>, now: Timestamp) {
+        self.junk = match (self.status, before) {
+            (LeadStatus::Junk, Some(before)) if before.status == LeadStatus::Junk => before.junk,
+            (LeadStatus::Junk, _) => self.junk.or(Some(JunkMark {
+                by: JunkedBy::User,
+                at: now,
+                confidence: None,
+            })),
+            _ => None,
+        };
+    }
+}
+
+impl Lead {
+    /// The lead with the vehicles that it concerns, given in the order in which they were associated. Those that are gone since its
+    /// last change are left out; the version is that of what is shown then.
+    #[must_use]
+    pub fn concerning(mut self, associated: &[VehicleId]) -> Self {
+        let known = &self.content.vehicles;
+        let kept = known.iter().filter(|vehicle| associated.contains(vehicle));
+        let others = associated.iter().filter(|vehicle| !known.contains(vehicle));
+        let vehicles: Vec<VehicleId> = kept.chain(others).copied().collect();
+        if vehicles != self.content.vehicles {
+            self.version = self.version.shown_with(&vehicles);
+            self.content.vehicles = vehicles;
+        }
+        self
+    }
+
+    /// Who made it junk, while it is. Of a lead that became junk before that was noted, it is known as far as the AI's read tells.
+    pub(crate) fn junk_mark(&self) -> Option<JunkMark> {
+        let LeadDraft { status, junk, ai, .. } = &self.content;
+        if *status != LeadStatus::Junk {
+            return None;
+        }
+        let by_ai = ai.as_ref().filter(|read| read.junk);
+        let guess = || JunkMark {
+            by: by_ai.map_or(JunkedBy::User, |_| JunkedBy::Ai),
+            at: by_ai.and_then(|read| read.processed).unwrap_or(self.updated),
+            confidence: by_ai.and_then(|read| read.junk_confidence),
+        };
+        Some(junk.unwrap_or_else(guess))
     }
 }
 

@@ -45,12 +45,15 @@ pub use forget::{
     forget_person_in_event, forget_person_in_lead, forget_person_in_lead_note, forget_person_in_message,
     forget_suggestion_in_event, forget_suggestion_in_lead,
 };
-pub use lead::{AiRead, EmailText, JunkConfidence, Lead, LeadChanges, LeadDraft, LeadTypes, PhoneLine, Rating};
+pub use lead::{
+    AiRead, EmailText, JunkConfidence, JunkMark, JunkedBy, Lead, LeadChanges, LeadDraft, LeadTypes, PhoneLine, Rating,
+};
 pub use mails::MAILS;
 pub use message::{Direction, LeadMessage, LeadNote, NewLeadNote, NewMessage, validate_lead_note, validate_message};
 pub use service::assessment::{Applied, apply_assessment, begin_assessment};
 pub use service::conversation::{
-    add_lead_note, add_message, delete_lead_note, list_lead_notes, list_messages, outgoing_mail,
+    add_lead_note, add_message, delete_lead_note, list_lead_notes, list_messages, outgoing_mail, read_lead_note,
+    read_message,
 };
 pub use service::{
     add_lead_vehicle, assign_lead, create_lead, delete_lead, list_lead_vehicles, list_leads, preview_leads, read_lead,

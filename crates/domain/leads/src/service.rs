@@ -87,6 +87,8 @@ pub(crate) async fn insert_new(
     let now = clock.now();
     draft.suggestion = suggest(store, business, &draft).await?;
     draft.answered = draft.is_answered();
+    draft.vehicles = vehicle.iter().map(|vehicle| vehicle.id).collect();
+    draft.mark_junk(None, now);
     let lead = store.insert_lead(business.id, draft, now).await?;
     if let Some(vehicle) = &vehicle {
         store.associate_vehicle(business.id, lead.id, vehicle.id, now).await?;
@@ -241,7 +243,7 @@ pub async fn list_lead_vehicles(
     vehicles.ok_or(LeadError::NotFound(lead))
 }
 
-/// Associates a vehicle with a lead. That is no change of the lead: its stamp stays, and no event reports it (decisions §9).
+/// Associates a vehicle with a lead, which is a change of the lead (decisions §5).
 ///
 /// # Errors
 /// [`LeadError::Invalid`] if the business lacks the vehicle, then [`LeadError::NotFound`], then
@@ -256,32 +258,39 @@ pub async fn add_lead_vehicle(
     let business = by.business_id();
     let vehicle = store.stock_vehicle(business, &choice).await?;
     let vehicle = vehicle.ok_or_else(|| choice.unknown())?;
-    let lead = lock(store, by, lead).await?.id;
-    let created = clock.now();
-    if store.associate_vehicle(business, lead, vehicle.id, created).await? {
-        Ok(LeadVehicle { lead, vehicle, created })
-    } else {
-        Err(LeadError::VehicleDuplicate(vehicle.id))
+    let stored = lock(store, by, lead).await?;
+    let (lead, created) = (stored.id, clock.now());
+    if !store.associate_vehicle(business, lead, vehicle.id, created).await? {
+        return Err(LeadError::VehicleDuplicate(vehicle.id));
     }
+    let mut content = stored.content.clone();
+    content.vehicles.push(vehicle.id);
+    save(store, created, &by.business, stored, content).await?;
+    Ok(LeadVehicle { lead, vehicle, created })
 }
 
-/// Takes a vehicle off a lead, which is no change of the lead either.
+/// Takes a vehicle off a lead, which is a change of the lead.
 ///
 /// # Errors
 /// [`LeadError::NotFound`], then [`LeadError::VehicleNotFound`], then [`LeadError::VersionMismatch`]; [`LeadError::Store`].
 pub async fn remove_lead_vehicle(
     store: &mut dyn LeadStore,
+    clock: &dyn Clock,
     by: &Caller,
     lead: impl Into<Target<LeadId>>,
     vehicle: VehicleId,
 ) -> Result<(), LeadError> {
     let Target { id, precondition } = lead.into();
-    let lead = lock(store, by, id).await?;
+    let stored = lock(store, by, id).await?;
     if !store.dissociate_vehicle(by.business_id(), id, vehicle).await? {
         return Err(LeadError::VehicleNotFound(vehicle));
     }
-    // Last, since what does not exist comes first; the transaction takes the removal back.
-    Ok(precondition.check(lead.version)?)
+    // Behind it, since what does not exist comes first; the transaction takes the removal back.
+    precondition.check(stored.version)?;
+    let mut content = stored.content.clone();
+    content.vehicles.retain(|known| *known != vehicle);
+    save(store, clock.now(), &by.business, stored, content).await?;
+    Ok(())
 }
 
 /// The lead, locked, at a version at which it may be written.
@@ -303,7 +312,7 @@ pub fn validate_lead(changes: &LeadChanges, rules: &Rules<'_>) -> ValidationErro
 }
 
 /// Lays the supplied fields over a lead's content.
-fn overlay(content: &mut LeadDraft, changes: LeadChanges, rules: &Rules<'_>) -> ValidationErrors {
+fn overlay(content: &mut LeadDraft, mut changes: LeadChanges, rules: &Rules<'_>) -> ValidationErrors {
     let before = content.data.as_str().to_owned();
     // The channel's reference is a member of the free-form detail, and can be written under either name.
     let channel_id = match &changes.channel_id {
@@ -311,6 +320,9 @@ fn overlay(content: &mut LeadDraft, changes: LeadChanges, rules: &Rules<'_>) -> 
         Field::Null => Some(Value::Null),
         Field::Value(id) => Some(Value::from(id.as_str())),
     };
+    if let Field::Value(data) = &mut changes.data {
+        content.data.leave_out_shown(data, content.vehicles.first().copied());
+    }
     changes.apply(content, &LeadDraft::blank(&rules.business.catalogue), rules);
     if let Some(channel_id) = channel_id {
         content
@@ -411,6 +423,7 @@ async fn save(
     mut content: LeadDraft,
 ) -> Result<Lead, LeadError> {
     content.answered = content.is_answered() || stored.content.is_answered();
+    content.mark_junk(Some(&stored.content), now);
     let lead = Lead {
         content,
         // Should the clock go back behind the record's beginning, the change counts as made then.

@@ -230,6 +230,8 @@ mod mocks {
         #[async_trait]
         impl MailOutbox for LeadStore {
             async fn queue_mail(&mut self, business: BusinessId, mail: Mail, at: Timestamp) -> StoreResult<()>;
+            async fn queue_awaited_mail(&mut self, business: BusinessId, mail: Mail, at: Timestamp) -> StoreResult<bool>;
+            async fn claim_mail(&mut self, business: BusinessId, at: Timestamp) -> StoreResult<bool>;
         }
 
         #[async_trait]

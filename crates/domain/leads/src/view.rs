@@ -2,11 +2,12 @@
 
 use std::sync::LazyLock;
 
-use forecourt_kernel::{ContactId, Date, LeadId, SiteId, StaffId, Timestamp, Version, View, layout_mark};
+use forecourt_kernel::{ContactId, Date, LeadId, SiteId, StaffId, Timestamp, VehicleId, Version, View, layout_mark};
 use forecourt_reference::{AppliedTag, Catalogue, LeadChannel, LeadType, TagResource};
 use serde::Serialize;
 
-use crate::{AiRead, JunkConfidence, Lead, LeadDraft, Rating, data::ShownData};
+use crate::data::{Added, AddedData, ShownData};
+use crate::{AiRead, JunkConfidence, Lead, LeadDraft, Rating};
 
 /// A lead as it is shown.
 #[derive(Clone, Debug, Serialize)]
@@ -15,7 +16,7 @@ pub enum LeadView<'a> {
     /// With the fields that a list needs.
     Simple(SimpleLead<'a>),
     /// With every field.
-    Full(FullLead<'a>),
+    Full(Box<FullLead<'a>>),
 }
 
 /// A lead in the simple view.
@@ -106,8 +107,13 @@ pub struct FullLead<'a> {
     /// The day on which a closed lead reopens.
     #[cfg_attr(feature = "openapi", schema(required))]
     reopen: Option<Date>,
-    /// Free-form detail: source, message, subject, url and the like. `contact_suggestion` in it is not written by callers: `{contact,
-    /// by}`, when the lead names no contact and exactly one contact has its email, mobile or phone (`by`).
+    /// Ids of the vehicles that the lead concerns, in the order in which they were associated.
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<i64>))]
+    vehicles: &'a [VehicleId],
+    /// Free-form detail: source, message, subject, url and the like. Some of its members are not written by callers: `vehicle`, unless
+    /// they have, is the first of `vehicles` or null; `junk` is `{by, at, confidence}` with `by` ai or user while the lead is junk, else
+    /// null; `contact_suggestion` is `{contact, by}`, when the lead names no contact and exactly one contact has its email, mobile or
+    /// phone (`by`).
     #[cfg_attr(feature = "openapi", schema(value_type = Object))]
     data: ShownData<'a>,
     /// The latest AI read; null when it has not run.
@@ -143,7 +149,7 @@ impl<'a> LeadView<'a> {
     pub fn new(lead: &'a Lead, view: View, catalogue: &'a Catalogue) -> Self {
         match view {
             View::Simple => Self::Simple(SimpleLead::new(lead)),
-            View::Full => Self::Full(FullLead::new(lead, catalogue)),
+            View::Full => Self::Full(Box::new(FullLead::new(lead, catalogue))),
         }
     }
 }
@@ -296,8 +302,15 @@ impl<'a> FullLead<'a> {
             data,
             ai,
             suggestion,
+            vehicles,
+            junk: _,
             answered: _,
         } = &lead.content;
+        let added = AddedData {
+            vehicle: Added::Vehicle(vehicles.first().copied()),
+            junk: lead.junk_mark(),
+            contact_suggestion: *suggestion,
+        };
         Self {
             simple: SimpleLead::new(lead),
             version: lead.version,
@@ -307,7 +320,8 @@ impl<'a> FullLead<'a> {
             tag: catalogue.applied_tags(TagResource::Lead, tags),
             stat: *stat,
             reopen: *reopen,
-            data: data.shown_with(*suggestion),
+            vehicles,
+            data: data.shown_with(added),
             ai: ai.as_ref().map(AiView::new),
         }
     }
@@ -382,7 +396,8 @@ pub fn example_lead() -> serde_json::Value {
         "tag": [],
         "stat": true,
         "reopen": null,
-        "data": {"message": "Is it still there? I would like to drive it on Saturday."},
+        "vehicles": [73],
+        "data": {"message": "Is it still there? I would like to drive it on Saturday.", "vehicle": 73, "junk": null},
         "ai": null
     })
 }

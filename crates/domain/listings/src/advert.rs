@@ -4,8 +4,7 @@ use std::fmt::Write as _;
 
 use forecourt_accounts::Business;
 use forecourt_kernel::{BusinessId, Money, ScopeSet, Timestamp, VehicleId, fold};
-use forecourt_reference::StockType;
-use forecourt_vehicles::{Detail, FileAddresses, Media, Vehicle, VehicleStatus, VehicleView};
+use forecourt_vehicles::{Detail, FileAddresses, Media, Vehicle, VehicleView};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -15,9 +14,6 @@ use crate::{Dealer, ReadyFor};
 /// The channel of the dealership's own website.
 pub const WEBSITE: &str = "website";
 
-/// For how many days a vehicle stays listed that is sold, unless the business says otherwise.
-const SOLD_RETENTION_DAYS: u32 = 14;
-const SECONDS_PER_DAY: i64 = 86_400;
 /// How many bytes of its digest identify a version of an advert.
 const HASH_BYTES: usize = 16;
 
@@ -136,21 +132,8 @@ impl Advert {
 
 /// Until when a vehicle is listed: `None` if it is not, `Some(None)` if nothing is known of an end.
 fn listed_until(vehicle: &Vehicle, business: &Business) -> Option<Option<Timestamp>> {
-    let content = &vehicle.content;
-    let is_stock = matches!(content.kind, StockType::InStock | StockType::ToOrder);
-    if !is_stock || !content.channels.iter().any(|channel| channel == WEBSITE) {
-        return None;
-    }
-    match content.status {
-        VehicleStatus::ForSale | VehicleStatus::Reserved => Some(None),
-        VehicleStatus::Sold | VehicleStatus::Complete => {
-            let days = business.settings.sold_retention_days.unwrap_or(SOLD_RETENTION_DAYS);
-            // One that was loaded without its sale counts from its last change.
-            let sold_at = vehicle.sold_at().unwrap_or(vehicle.updated);
-            Some(Some(sold_at.plus_seconds(i64::from(days) * SECONDS_PER_DAY)))
-        }
-        _ => None,
-    }
+    let is_published = vehicle.content.channels.iter().any(|channel| channel == WEBSITE);
+    is_published.then(|| vehicle.advertised_until(business)).flatten()
 }
 
 /// A medium of an advert.

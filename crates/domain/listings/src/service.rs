@@ -53,7 +53,8 @@ pub struct ChangePage {
 /// The first `limit` changes of the caller's listings behind the number `after`. From 0 on they are what is listed.
 ///
 /// # Errors
-/// [`ListingError::ChangesExpired`] if removals behind `after` are no longer kept, [`ListingError::Store`].
+/// [`ListingError::ChangesExpired`] if removals behind `after` are no longer kept, or there is no change of that number yet;
+/// [`ListingError::Store`].
 pub async fn list_changes(
     store: &mut dyn ListingReader,
     clock: &dyn Clock,
@@ -68,7 +69,8 @@ pub async fn list_changes(
     let with_removals = after > 0;
     if with_removals {
         let oldest = store.removals_kept_since(business).await?;
-        if after < oldest {
+        // A number that was not given out yet was, before the database went back to an earlier state.
+        if after < oldest || after > up_to {
             return Err(ListingError::ChangesExpired { oldest });
         }
     }

@@ -92,11 +92,15 @@ fn passes(review: &Review, filter: &ReviewFilter) -> bool {
         status,
         source,
         verified,
+        created,
+        updated,
     } = filter;
     let content = &review.content;
     status.is_none_or(|status| status == content.status)
         && source.as_ref().is_none_or(|source| source.matches(&content.source))
         && verified.is_none_or(|verified| verified == content.verified)
+        && created.is_none_or(|range| range.contains(&review.created))
+        && updated.is_none_or(|range| range.contains(&review.updated))
 }
 
 #[async_trait]

@@ -1,7 +1,7 @@
 //! The ports: what this area needs of the storage of its records.
 
 use async_trait::async_trait;
-use forecourt_kernel::{BusinessId, EventLog, Page, PageRequest, StoreResult, TextFilter, Timestamp};
+use forecourt_kernel::{BusinessId, EventLog, Page, PageRequest, Range, StoreResult, TextFilter, Timestamp};
 use serde_json::{Map, Value};
 
 use crate::{Review, ReviewContent, ReviewId, ReviewStatus};
@@ -15,19 +15,28 @@ pub struct ReviewFilter {
     pub source: Option<TextFilter>,
     /// Known to come from a customer, or not.
     pub verified: Option<bool>,
+    /// Made then.
+    pub created: Option<Range<Timestamp>>,
+    /// Last changed then.
+    pub updated: Option<Range<Timestamp>>,
 }
 
 impl ReviewFilter {
     /// Whether `review` passes.
-    pub fn matches(&self, review: &ReviewContent) -> bool {
+    pub fn matches(&self, review: &Review) -> bool {
         let Self {
             status,
             source,
             verified,
+            created,
+            updated,
         } = self;
-        status.is_none_or(|status| status == review.status)
-            && source.as_ref().is_none_or(|source| source.matches(&review.source))
-            && verified.is_none_or(|verified| verified == review.verified)
+        let content = &review.content;
+        status.is_none_or(|status| status == content.status)
+            && source.as_ref().is_none_or(|source| source.matches(&content.source))
+            && verified.is_none_or(|verified| verified == content.verified)
+            && created.is_none_or(|range| range.contains(&review.created))
+            && updated.is_none_or(|range| range.contains(&review.updated))
     }
 }
 

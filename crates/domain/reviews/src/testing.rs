@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use forecourt_kernel::testing::{WithEvents, assert_pages, page_of};
-use forecourt_kernel::{BusinessId, EventLog, Page, PageRequest, StoreResult, TextFilter, Timestamp, Version};
+use forecourt_kernel::{BusinessId, EventLog, Page, PageRequest, Range, StoreResult, TextFilter, Timestamp, Version};
 use serde_json::{Map, Value, json};
 
 use crate::{Review, ReviewContent, ReviewFilter, ReviewId, ReviewReader, ReviewStatus, ReviewStore, Stars};
@@ -48,7 +48,7 @@ impl<S: HoldsReviews> ReviewReader for S {
         page: &PageRequest,
     ) -> StoreResult<Page<Review>> {
         let newest_first = self.held_reviews().0.values().rev();
-        let passing = newest_first.filter(|(owner, review)| *owner == business && filter.matches(&review.content));
+        let passing = newest_first.filter(|(owner, review)| *owner == business && filter.matches(review));
         Ok(page_of(passing.map(|(_, review)| review), page, |review| {
             review.id.get()
         }))
@@ -195,6 +195,7 @@ async fn lists_what_passes(store: &mut dyn ReviewStore, ours: BusinessId, theirs
             },
             ..a_review(3.0)
         };
+        let at = at.plus_seconds(i64::try_from(number).unwrap_or_default());
         stored.push(
             store
                 .insert_review(ours, content, Map::new(), at)
@@ -207,6 +208,10 @@ async fn lists_what_passes(store: &mut dyn ReviewStore, ours: BusinessId, theirs
         .await
         .expect("it is stored");
     let text = |text: &str| TextFilter::parse(text).ok();
+    let lately = Some(Range {
+        from: Some(at.plus_seconds(2)),
+        to: Some(at.plus_seconds(3)),
+    });
     let cases = [
         (ReviewFilter::default(), vec![5, 4, 3, 2, 1, 0]),
         (
@@ -256,8 +261,23 @@ async fn lists_what_passes(store: &mut dyn ReviewStore, ours: BusinessId, theirs
                 source: text("%oog%"),
                 verified: Some(true),
                 status: Some(ReviewStatus::Pending),
+                ..ReviewFilter::default()
             },
             vec![0],
+        ),
+        (
+            ReviewFilter {
+                created: lately,
+                ..ReviewFilter::default()
+            },
+            vec![3, 2],
+        ),
+        (
+            ReviewFilter {
+                updated: lately,
+                ..ReviewFilter::default()
+            },
+            vec![3, 2],
         ),
     ];
     for (filter, expected) in cases {

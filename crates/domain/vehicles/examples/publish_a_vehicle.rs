@@ -32,7 +32,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let fiesta = create_vehicle(&mut store, &clock, &by, fiesta).await?;
 
     let publish = || SetChannels {
-        channels: vec!["website".into()],
+        channels: Some(vec!["website".into()]),
         options: ChannelOptionsPatch::default(),
     };
     let refused = set_channels(&mut store, &clock, &by, fiesta.id, publish()).await;

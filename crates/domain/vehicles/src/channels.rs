@@ -1,6 +1,7 @@
 //! Where a vehicle is advertised (contract, "Vehicles": channels; decisions §7).
 
 use forecourt_accounts::Business;
+use forecourt_kernel::Timestamp;
 use forecourt_reference::{Channel, StockType};
 use serde::Serialize;
 
@@ -82,7 +83,7 @@ struct ChannelView<'a> {
     enabled: bool,
     /// Whether it is being taken off.
     removing: bool,
-    /// Whether it is published there but not shown, since it is not for sale any more.
+    /// Whether nothing of it is shown there: it is not published there, a draft, or sold for too long.
     offline: bool,
     /// What keeps the channel from showing it; empty if nothing does.
     error: &'a str,
@@ -102,13 +103,10 @@ impl Serialize for OptionsView<'_> {
 }
 
 impl<'a> ChannelsView<'a> {
-    /// Where `vehicle` is published, of the channels of `business`.
-    pub fn new(vehicle: &'a Vehicle, business: &'a Business) -> Self {
+    /// Where `vehicle` is published at `now`, of the channels of `business`.
+    pub fn new(vehicle: &'a Vehicle, business: &'a Business, now: Timestamp) -> Self {
         let content = &vehicle.content;
-        let shown = matches!(
-            content.status,
-            VehicleStatus::ForSale | VehicleStatus::Reserved | VehicleStatus::Sold | VehicleStatus::Complete
-        );
+        let shown = vehicle.is_advertised(business, now);
         let channel = |channel: &'a Channel| {
             let enabled = content.channels.contains(&channel.id);
             ChannelView {
@@ -117,7 +115,7 @@ impl<'a> ChannelsView<'a> {
                 category: &channel.category,
                 enabled,
                 removing: false,
-                offline: enabled && !shown,
+                offline: !(enabled && shown),
                 error: "",
             }
         };

@@ -50,8 +50,8 @@ pub struct UpdateVehicle {
 /// `PUT /2.0/vehicles/{id}/channels`
 #[derive(Clone, PartialEq, Debug)]
 pub struct SetChannels {
-    /// The channels that it is to be published on, by id, and no others.
-    pub channels: Vec<String>,
+    /// The channels that it is to be published on, by id, and no others; `None` leaves them.
+    pub channels: Option<Vec<String>>,
     /// What to change of how channels advertise it.
     pub options: ChannelOptionsPatch,
 }
@@ -123,6 +123,13 @@ pub struct MakeOffer {
     pub appraised_by: StaffId,
     /// What they noted; may be empty.
     pub comments: LongText,
+}
+
+/// `POST /2.0/vehicles/{id}/appraisal/accept`
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct AcceptOffer {
+    /// What was agreed on: above 0, and at most the most that may be offered; the offer if it is not given.
+    pub agreed_amount: Option<Money>,
 }
 
 /// `POST /2.0/vehicles/{id}/documents`

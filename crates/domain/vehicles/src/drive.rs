@@ -86,12 +86,9 @@ pub struct TimeOfDay {
 }
 
 impl TimeOfDay {
-    /// The time of day of a moment, in UTC.
-    fn of(at: Timestamp) -> Self {
-        let seconds = at.epoch_seconds().rem_euclid(86_400);
-        Self {
-            minutes: u16::try_from(seconds / 60).unwrap_or_default(),
-        }
+    /// Minutes since midnight.
+    fn minutes(self) -> u32 {
+        self.minutes.into()
     }
 }
 
@@ -575,15 +572,19 @@ impl DriveSummary {
         let content = &drive.content;
         let started = content.started;
         let place = content.location.as_deref().map(|id| location_name(business, id));
+        let zone = business.time_zone();
         let day = content.return_date.map(|day| day.to_string()).unwrap_or_default();
-        let time = content.return_time.map(|time| time.to_string()).unwrap_or_default();
+        // A time without a day is one of the day on which the drive started.
+        let zone_day = content.return_date.unwrap_or_else(|| zone.date(started));
+        let shown = |time: TimeOfDay| format!("{time} {}", zone.abbreviation(zone_day, time.minutes()));
+        let time = content.return_time.map(shown).unwrap_or_default();
         let return_by = format!("{day} {time}");
         let summary = TestDriveSummary {
             name: driver.name.trim(),
             business: &business.name,
             vehicle: &vehicle.description(),
             code: drive.code.as_str(),
-            started: &format!("{} {} UTC", started.date(), TimeOfDay::of(started)),
+            started: &zone.show(started),
             location: place.unwrap_or_default(),
             return_by: return_by.trim(),
             terms: business.settings.test_drive_terms.as_deref().unwrap_or_default().trim(),

@@ -55,9 +55,9 @@ pub use channels::{
     PublishCheck, PublishLimit,
 };
 pub use commands::{
-    AddDrivePhoto, AddMedium, AddVehicleDocument, FieldCondition, FieldFilter, MakeOffer, NewVehicle, OrderMedia,
-    ReservationDate, ReserveVehicle, SellVehicle, SetChannels, SetTags, SignDrive, StartDrive, UpdateVehicle,
-    UpdateVehicleDocument, VehicleFilter, field_filters, read_channel_options, read_data, validate_data,
+    AcceptOffer, AddDrivePhoto, AddMedium, AddVehicleDocument, FieldCondition, FieldFilter, MakeOffer, NewVehicle,
+    OrderMedia, ReservationDate, ReserveVehicle, SellVehicle, SetChannels, SetTags, SignDrive, StartDrive,
+    UpdateVehicle, UpdateVehicleDocument, VehicleFilter, field_filters, read_channel_options, read_data, validate_data,
 };
 pub use declare::{
     Access, Detail, FieldInfo, FieldValue, FilterInfo, FilterKind, Key, Part, Reader, Rules, ViewContext,
@@ -84,7 +84,7 @@ pub use reservation::{
     DepositInvoice, FormerReservation, Reservation, ReservationDetails, ReservationEnd, ReservationMethod,
     ReservationView, Reservations, carries_vat, read_reservation,
 };
-pub use sale::Sale;
+pub use sale::{Sale, SaleView, read_sale};
 pub use sections::*;
 pub use service::{
     accept_offer, add_document, add_drive_photo, add_medium, cancel_reservation, check_publishing, create_vehicle,
@@ -100,8 +100,8 @@ pub use status::{MOVES, Move, StatusChoice, TransitionError, Trigger, VehicleSta
 #[cfg(feature = "mock")]
 pub use store::{MockVehicleFileStore, MockVehicleStore};
 pub use store::{
-    TestDriveReader, TestDriveStore, VehicleDocumentReader, VehicleFileStore, VehicleFollower, VehicleProcessStore,
-    VehicleReader, VehicleStore,
+    TestDriveReader, TestDriveStore, VehicleDeletionStore, VehicleDocumentReader, VehicleFileStore, VehicleFollower,
+    VehicleMailStore, VehicleProcessStore, VehicleReader, VehicleStore,
 };
 pub use tag::{InvalidVehicleTag, VehicleTag};
 pub use values::{

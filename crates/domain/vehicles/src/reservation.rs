@@ -7,7 +7,7 @@ use forecourt_kernel::{ContactId, Line, Money, Timestamp, fold};
 use forecourt_reference::UnknownValue;
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::{Stock, Vehicle};
+use crate::{Sale, Stock, Vehicle};
 
 /// How the deposit of a reservation is paid.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -192,6 +192,17 @@ impl Reservations {
         });
         let surplus = self.former.len().saturating_sub(Self::MAX_FORMER);
         self.former.drain(..surplus);
+    }
+
+    /// The reservation that ended by this sale: the one that the vehicle was sold out of.
+    pub(crate) fn ended_by(&self, sale: &Sale) -> Option<&FormerReservation> {
+        let last = self.former.last();
+        last.filter(|last| last.end == ReservationEnd::Sold && last.ended_at == sale.at)
+    }
+
+    /// Makes the last former reservation the present one again.
+    pub(crate) fn restore(&mut self) {
+        self.current = self.former.pop().map(|former| former.reservation);
     }
 
     /// The last reservation, if it was cancelled and there is no other since.

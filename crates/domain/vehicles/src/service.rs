@@ -35,8 +35,8 @@ use crate::status::next;
 use crate::values::check_day;
 use crate::{
     AppraisalOffer, ChannelOptions, CostRows, Data, DataPatch, Features, Media, Medium, NewVehicle, Reservations,
-    SetChannels, SetTags, StatusChoice, TransitionError, Trigger, UpdateVehicle, Vehicle, VehicleDraft, VehicleError,
-    VehicleFileStore, VehicleFilter, VehiclePreview, VehicleReader, VehicleStatus, VehicleStore, VehicleView,
+    SetChannels, SetTags, StatusChoice, TransitionError, Trigger, UpdateVehicle, Vehicle, VehicleDeletionStore,
+    VehicleDraft, VehicleError, VehicleFilter, VehiclePreview, VehicleReader, VehicleStatus, VehicleStore, VehicleView,
 };
 
 /// A page of the caller's vehicles, newest first.
@@ -214,18 +214,22 @@ pub async fn update_vehicle(
     save(store, clock.now(), business, stored, content).await
 }
 
-/// Deletes a vehicle: it keeps its row and answers 404 from then on (decisions §7). Its documents and media go, and the names of
+/// Deletes a vehicle: it keeps its row and answers 404 from then on (decisions §7). A reservation is cancelled first, with the events
+/// of that, and so the vehicle's version rises by two. Its documents and media go, and the names of
 /// their files are answered, whose content is to be removed once this has committed.
 ///
 /// # Errors
 /// [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`]; [`VehicleError::Store`].
 pub async fn delete_vehicle(
-    store: &mut dyn VehicleFileStore,
+    store: &mut dyn VehicleDeletionStore,
     clock: &dyn Clock,
     by: &Caller,
     id: impl Into<Target<VehicleId>>,
 ) -> Result<Vec<FileName>, VehicleError> {
     let mut vehicle = lock(store, by, id).await?;
+    if vehicle.content.reservation.current.is_some() {
+        vehicle = reserve::cancel(store, clock, &by.business, vehicle).await?;
+    }
     let id = vehicle.id;
     let now = clock.now();
     vehicle.content.status = next(vehicle.content.kind, vehicle.content.status, Trigger::Delete)?;
@@ -327,16 +331,18 @@ pub async fn set_channels(
     let SetChannels { channels, options } = command;
     let business = &*by.business;
     let known = &business.catalogue.channels;
-    validate_channels(&channels, business).into_result(())?;
+    validate_channels(channels.as_deref().unwrap_or_default(), business).into_result(())?;
 
     let stored = lock(store, by, id).await?;
     let mut content = stored.content.clone();
     content.channel_options.apply(options);
-    let wanted = known
-        .iter()
-        .map(|channel| &channel.id)
-        .filter(|id| channels.contains(id));
-    content.channels = wanted.cloned().collect();
+    if let Some(channels) = channels {
+        let wanted = known
+            .iter()
+            .map(|channel| &channel.id)
+            .filter(|id| channels.contains(id));
+        content.channels = wanted.cloned().collect();
+    }
     if content.channels.iter().any(|id| !stored.content.channels.contains(id)) {
         content.status = status_when_published(&content)?;
         let missing = missing_for_publishing(&content);
@@ -592,8 +598,12 @@ async fn save_as(
 
 /// The event holds everything; what a receiver may not see is taken out when it is sent.
 fn event(name: EventName, vehicle: &Vehicle, business: &Business, at: Timestamp) -> Result<NewEvent, VehicleError> {
-    let data = serde_json::to_string(&VehicleView::whole(vehicle, business))
-        .map_err(|failure| StoreError::Other(BoxError::from(failure)))?;
+    let view = VehicleView::whole(vehicle, business);
+    let data = match name {
+        EventName::VehicleSold => serde_json::to_string(&view.with_sale()),
+        _ => serde_json::to_string(&view),
+    };
+    let data = data.map_err(|failure| StoreError::Other(BoxError::from(failure)))?;
     Ok(NewEvent {
         name,
         record: vehicle.id.get(),

@@ -162,6 +162,8 @@ pub enum Trigger {
     Sell,
     /// Its sale is undone.
     UndoSale,
+    /// Its sale out of a reservation is undone, and that reservation stands again.
+    UndoSaleOfReserved,
     /// It is handed over to the buyer.
     HandOver,
     /// An offer is made for it.
@@ -176,12 +178,13 @@ pub enum Trigger {
 
 impl Trigger {
     /// Every trigger but [`Trigger::Set`], of which there is one for each state, and [`Trigger::Delete`].
-    pub const STEPS: [Self; 9] = [
+    pub const STEPS: [Self; 10] = [
         Self::Publish,
         Self::Reserve,
         Self::CancelReservation,
         Self::Sell,
         Self::UndoSale,
+        Self::UndoSaleOfReserved,
         Self::HandOver,
         Self::Offer,
         Self::Accept,
@@ -241,6 +244,18 @@ pub const MOVES: &[Move] = &[
         VehicleStatus::ForSale,
     ),
     on(
+        Trigger::UndoSaleOfReserved,
+        STOCK,
+        VehicleStatus::Sold,
+        VehicleStatus::Reserved,
+    ),
+    on(
+        Trigger::UndoSaleOfReserved,
+        STOCK,
+        VehicleStatus::Complete,
+        VehicleStatus::Reserved,
+    ),
+    on(
         Trigger::Offer,
         APPRAISAL,
         VehicleStatus::Added,
@@ -290,13 +305,16 @@ pub fn next(kind: StockType, from: VehicleStatus, trigger: Trigger) -> Result<Ve
         return Ok(VehicleStatus::Deleted);
     }
     if let Trigger::Set(wanted) = trigger {
-        if wanted == from {
-            return Ok(from);
-        }
         let process = |status: VehicleStatus| status.is_owned_by_process();
         // An appraisal's states are its offer's and its decision's.
-        if process(wanted) || process(from) || (kind == StockType::Appraisal && wanted != VehicleStatus::Deleted) {
+        let is_decided = kind == StockType::Appraisal
+            && wanted != VehicleStatus::Deleted
+            && (wanted, from) != (VehicleStatus::Added, VehicleStatus::Added);
+        if process(wanted) || process(from) || is_decided {
             return Err(TransitionError::ProcessRequired);
+        }
+        if wanted == from {
+            return Ok(from);
         }
     }
     let row = MOVES

@@ -4,7 +4,9 @@ use async_trait::async_trait;
 use forecourt_accounts::Business;
 use forecourt_files::{FileName, FileRegister};
 use forecourt_invoices::InvoiceStore;
-use forecourt_kernel::{BusinessId, ContactId, EventLog, Page, PageRequest, StoreResult, Timestamp, VehicleId, View};
+use forecourt_kernel::{
+    BusinessId, ContactId, EventLog, MailOutbox, Page, PageRequest, StoreResult, Timestamp, VehicleId, View,
+};
 
 use crate::{
     DriveCode, Driver, TestDrive, TestDriveContent, Vehicle, VehicleDocument, VehicleDocumentContent,
@@ -81,6 +83,16 @@ pub trait VehicleStore: VehicleReader + VehicleFollower + EventLog {
 pub trait VehicleProcessStore: VehicleStore + InvoiceStore {}
 
 impl<S: VehicleStore + InvoiceStore + ?Sized> VehicleProcessStore for S {}
+
+/// Writes vehicles, and queues mails about them. Every store of both is one.
+pub trait VehicleMailStore: VehicleStore + MailOutbox {}
+
+impl<S: VehicleStore + MailOutbox + ?Sized> VehicleMailStore for S {}
+
+/// Deletes vehicles with all that belongs to them. Every store of that is one.
+pub trait VehicleDeletionStore: VehicleFileStore + VehicleProcessStore {}
+
+impl<S: VehicleFileStore + VehicleProcessStore + ?Sized> VehicleDeletionStore for S {}
 
 /// Reads the documents that are kept with vehicles.
 #[async_trait]

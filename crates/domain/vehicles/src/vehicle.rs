@@ -1,11 +1,17 @@
 //! The record of a vehicle.
 
+use forecourt_accounts::Business;
 use forecourt_kernel::{ContactId, Country, StaffId, Timestamp, VehicleId, Version};
 use forecourt_reference::{Catalogue, RecordTags, StockType, TagChoice};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::slug::{self, slug_within};
 use crate::{AppraisalOffer, ChannelOptions, Data, Media, Registration, Reservations, Sale, VehicleStatus, VehicleTag};
+
+/// For how many days a sold vehicle is advertised if its business's file leaves that open.
+const SOLD_RETENTION_DAYS: u32 = 14;
+
+const SECONDS_PER_DAY: i64 = 86_400;
 
 /// What is kept of a vehicle besides its identity and its stamps.
 ///
@@ -122,6 +128,36 @@ impl Vehicle {
     /// recorded has none either.
     pub fn sold_at(&self) -> Option<Timestamp> {
         self.content.sale.as_ref().map(|sale| sale.at)
+    }
+
+    /// Until when channels that have it advertise it: `None` if they do not, `Some(None)` if nothing is known of an end. A sold one
+    /// counts from the day of its sale, or from the moment at which that was recorded where it is the same day (decisions §8).
+    pub fn advertised_until(&self, business: &Business) -> Option<Option<Timestamp>> {
+        let content = &self.content;
+        if !matches!(content.kind, StockType::InStock | StockType::ToOrder) {
+            return None;
+        }
+        match content.status {
+            VehicleStatus::ForSale | VehicleStatus::Reserved => Some(None),
+            VehicleStatus::Sold | VehicleStatus::Complete => {
+                let days = business.settings.sold_retention_days.unwrap_or(SOLD_RETENTION_DAYS);
+                // One that was loaded without its sale counts from its last change.
+                let sold = content.sale.as_ref().map_or(self.updated, |sale| match sale.at.date() {
+                    day if day == sale.date => sale.at,
+                    _ => sale.date.midnight(),
+                });
+                (days > 0).then(|| Some(sold.plus_seconds(i64::from(days) * SECONDS_PER_DAY)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether channels that have it advertise it at `now`.
+    pub(crate) fn is_advertised(&self, business: &Business, now: Timestamp) -> bool {
+        match self.advertised_until(business) {
+            Some(until) => until.is_none_or(|until| until > now),
+            None => false,
+        }
     }
 
     /// The contacts that it is or was reserved for and that it is sold to, each as often as it is named: those in whose erasure

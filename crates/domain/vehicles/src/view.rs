@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 use crate::declare::{Detail, FieldValue, GroupValue, Shown, ViewContext};
 use crate::finance::{self, FinanceExample};
 use crate::placeholder::Placeholder;
-use crate::{Data, MediaIds, MediumKind, Vehicle, VehicleStatus};
+use crate::{Data, MediaIds, MediumKind, Vehicle, VehicleStatus, read_sale};
 
 /// A vehicle as it is shown.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +20,7 @@ pub struct VehicleView<'a> {
     business: &'a Business,
     detail: Detail,
     pricing: bool,
+    sale: bool,
 }
 
 impl<'a> VehicleView<'a> {
@@ -30,6 +31,7 @@ impl<'a> VehicleView<'a> {
             business,
             detail,
             pricing: scopes.contains(Scope::VehiclePricingRead),
+            sale: false,
         }
     }
 
@@ -40,7 +42,13 @@ impl<'a> VehicleView<'a> {
             business,
             detail: Detail::Full,
             pricing: true,
+            sale: false,
         }
+    }
+
+    /// The same with its sale, as the event of that shows it.
+    pub(crate) const fn with_sale(self) -> Self {
+        Self { sale: true, ..self }
     }
 
     fn context(&self) -> ViewContext<'a> {
@@ -219,6 +227,9 @@ impl Serialize for DataView<'_> {
             data.serialize_entry("tag", &catalogue.applied_tags(content.kind, &content.tags))?;
         }
         data.serialize_entry("finance", &view.finance())?;
+        if view.sale {
+            data.serialize_entry("sale", &read_sale(view.vehicle))?;
+        }
         data.end()
     }
 }
@@ -236,11 +247,16 @@ fn advertised(data: &Data) -> Cow<'_, Data> {
 
 /// Removes from a vehicle's representation what a caller with `scopes` may not see (contract, "Delivery request").
 pub fn project(shown: &mut Json, scopes: ScopeSet) {
-    if scopes.contains(Scope::VehiclePricingRead) {
+    let Some(data) = shown.get_mut("data") else {
         return;
-    }
-    if let Some(data) = shown.get_mut("data") {
+    };
+    if !scopes.contains(Scope::VehiclePricingRead) {
         Data::withhold_pricing(data);
+    }
+    if !scopes.contains(Scope::VehicleSalesRead)
+        && let Json::Object(members) = data
+    {
+        members.shift_remove("sale");
     }
 }
 

@@ -214,7 +214,7 @@ fn what_is_shown_is_declared() {
         }
         Schema::of::<RecordTags<'_>>().assert_fits(&vehicle.tags(&business.catalogue));
         Schema::of::<PublishCheck<'_>>().assert_fits(&PublishCheck::new(&vehicle, &business, 1));
-        let channels = json!(ChannelsView::new(&vehicle, &business));
+        let channels = json!(ChannelsView::new(&vehicle, &business, vehicle.updated));
         Schema::of::<ChannelOptionsSchema>().assert_fits(&channels["options"]);
     }
 }

@@ -64,8 +64,8 @@ pub use service::{
 };
 pub use signed_request::{API_VERSION, Envelope, EnvelopeBusiness, Projection, Projections, sign, wrap};
 pub use store::{
-    ClaimedDeliveries, DeliveryQueue, EndpointState, EventHead, Health, KEPT_DAYS, LogPage, Room, WebhookReader,
-    WebhookStore,
+    ClaimedDeliveries, DeliveryQueue, EVENTS_KEPT_DAYS, EndpointState, EventHead, Health, KEPT_DAYS, LogExtent,
+    LogPage, Room, WebhookReader, WebhookStore,
 };
 #[cfg(feature = "mock")]
 pub use store::{MockDeliveryQueue, MockWebhookStore};

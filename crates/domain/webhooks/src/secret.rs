@@ -2,23 +2,32 @@
 
 use std::fmt;
 
-use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use forecourt_kernel::Random;
 
 const PREFIX: &str = "whsec_";
-const BYTES: usize = 32;
+/// The characters of base64 but `+` and `/`, so that every flavour of it decodes a secret alike.
+const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+/// How many of them stand for 33 bytes.
+const CHARS: usize = 44;
 const HINT_CHARS: usize = 4;
 
-/// A subscription's signing secret: `whsec_` and 32 random bytes in base64url (decisions §9). The whole text is the key.
+/// A subscription's signing secret: `whsec_` and 33 random bytes in base64 (decisions §9). The whole text is the key.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
     /// A new secret.
     pub fn generate(random: &dyn Random) -> Self {
-        let mut bytes = [0; BYTES];
-        random.fill(&mut bytes);
-        Self(format!("{PREFIX}{}", BASE64_URL_SAFE_NO_PAD.encode(bytes)))
+        let mut secret = PREFIX.to_owned();
+        let mut bytes = [0; CHARS];
+        while secret.len() < PREFIX.len() + CHARS {
+            random.fill(&mut bytes);
+            // Six bits are a character, two of 64 are none: those are drawn again.
+            let characters = bytes.iter().filter_map(|byte| ALPHABET.get(usize::from(byte & 0x3f)));
+            let missing = PREFIX.len() + CHARS - secret.len();
+            secret.extend(characters.take(missing).map(|character| char::from(*character)));
+        }
+        Self(secret)
     }
 
     /// A secret as storage kept it.
@@ -47,22 +56,40 @@ impl fmt::Debug for Secret {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU8, Ordering};
+
+    use base64::{
+        Engine as _,
+        prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD},
+    };
+
     use super::*;
 
-    struct Sevens;
+    struct Counting(AtomicU8);
 
-    impl Random for Sevens {
+    impl Random for Counting {
         fn fill(&self, buffer: &mut [u8]) {
-            buffer.fill(7);
+            buffer.fill_with(|| self.0.fetch_add(1, Ordering::Relaxed));
         }
     }
 
     #[test]
     fn a_secret_is_not_shown_by_accident() {
-        let secret = Secret::generate(&Sevens);
-        assert_eq!(secret.reveal(), "whsec_BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc");
-        assert_eq!(format!("{secret:?}"), "Secret(…Bwc)".replace("Bwc", secret.hint()));
-        assert_eq!(secret.hint().len(), 4);
+        let secret = Secret::generate(&Counting(AtomicU8::new(40)));
+        assert_eq!(secret.reveal(), "whsec_opqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUV");
+        assert_eq!(format!("{secret:?}"), "Secret(…STUV)");
+    }
+
+    #[test]
+    fn a_secret_is_33_bytes_in_every_flavour_of_base64() {
+        let random = Counting(AtomicU8::new(0));
+        for _ in 0..50 {
+            let secret = Secret::generate(&random);
+            let text = secret.reveal().strip_prefix("whsec_").unwrap();
+            for decoded in [BASE64_STANDARD.decode(text), BASE64_URL_SAFE_NO_PAD.decode(text)] {
+                assert_eq!(decoded.unwrap().len(), 33);
+            }
+        }
     }
 
     #[test]

@@ -15,6 +15,10 @@ use crate::{
 /// How long the event log and the histories of deliveries are kept, in days (decisions §9).
 pub const KEPT_DAYS: i64 = 30;
 
+/// For how many days events are stored: beyond those that they are kept for, as many as a delivery may take that is queued again on
+/// the last of them.
+pub const EVENTS_KEPT_DAYS: i64 = KEPT_DAYS + 2;
+
 /// Reads subscriptions, their histories, and the event log.
 #[async_trait]
 pub trait WebhookReader: Send {
@@ -54,6 +58,26 @@ pub trait WebhookReader: Send {
 
     /// The number of the business's latest event; 0 if nothing ever happened.
     async fn latest_event(&mut self, business: BusinessId) -> StoreResult<EventSequence>;
+
+    /// Which of the business's events are kept.
+    async fn log_extent(&mut self, business: BusinessId) -> StoreResult<LogExtent>;
+}
+
+/// The events of a business that are kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LogExtent {
+    /// The number of the oldest one; that of the next event if none is kept.
+    pub oldest: EventSequence,
+    /// The number of the latest event; 0 if nothing ever happened.
+    pub latest: EventSequence,
+}
+
+impl LogExtent {
+    /// Whether a reader that has seen everything up to `after` can go on behind it and misses nothing. A place beyond the latest event
+    /// is none of this log: the database has gone back to an earlier state since.
+    pub fn continues(self, after: EventSequence) -> bool {
+        after <= self.latest && after.0.saturating_add(1) >= self.oldest.0
+    }
 }
 
 /// An event without the record that it shows.
@@ -179,9 +203,16 @@ pub trait DeliveryQueue: MailOutbox {
     /// Stores how a subscription fares. One that is disabled by that is changed at `now`.
     async fn save_health(&mut self, health: &Health, now: Timestamp) -> StoreResult<()>;
 
-    /// Drops events, deliveries and deleted subscriptions' remains that are older than they are kept; at most `limit` of each.
-    /// Returns how many were dropped.
-    async fn purge_history(&mut self, now: Timestamp, limit: u32) -> StoreResult<u32>;
+    /// Drops at most `limit` deliveries from before `before` that have ended; those that wait stay. Returns how many were dropped.
+    async fn purge_deliveries(&mut self, before: Timestamp, limit: u32) -> StoreResult<u32>;
+
+    /// Drops what remains of at most `limit` subscriptions that were deleted before `before` and have no history left. Returns how many
+    /// were dropped.
+    async fn purge_webhooks(&mut self, before: Timestamp, limit: u32) -> StoreResult<u32>;
+
+    /// Drops at most `limit` events from before `before`, but none that a delivery to an active subscription waits with, nor one behind
+    /// that. Returns how many were dropped.
+    async fn purge_events(&mut self, before: Timestamp, limit: u32) -> StoreResult<u32>;
 }
 
 /// How much there is room for. What is bounded in bytes is what deliveries carry of their records.
@@ -249,6 +280,7 @@ mod mocks {
             async fn events(&mut self, business: BusinessId, filter: &EventFilter, after: EventSequence, limit: u32) -> StoreResult<LogPage>;
             async fn event_heads(&mut self, business: BusinessId, after: EventSequence, limit: u32) -> StoreResult<Vec<EventHead>>;
             async fn latest_event(&mut self, business: BusinessId) -> StoreResult<EventSequence>;
+            async fn log_extent(&mut self, business: BusinessId) -> StoreResult<LogExtent>;
         }
 
         #[async_trait]
@@ -272,6 +304,8 @@ mod mocks {
         #[async_trait]
         impl MailOutbox for DeliveryQueue {
             async fn queue_mail(&mut self, business: BusinessId, mail: Mail, at: Timestamp) -> StoreResult<()>;
+            async fn queue_awaited_mail(&mut self, business: BusinessId, mail: Mail, at: Timestamp) -> StoreResult<bool>;
+            async fn claim_mail(&mut self, business: BusinessId, at: Timestamp) -> StoreResult<bool>;
         }
 
         #[async_trait]
@@ -286,7 +320,9 @@ mod mocks {
             async fn owner(&mut self, business: BusinessId) -> StoreResult<Option<Business>>;
             async fn lock_health(&mut self, endpoint: EndpointKey) -> StoreResult<Option<Health>>;
             async fn save_health(&mut self, health: &Health, now: Timestamp) -> StoreResult<()>;
-            async fn purge_history(&mut self, now: Timestamp, limit: u32) -> StoreResult<u32>;
+            async fn purge_deliveries(&mut self, before: Timestamp, limit: u32) -> StoreResult<u32>;
+            async fn purge_webhooks(&mut self, before: Timestamp, limit: u32) -> StoreResult<u32>;
+            async fn purge_events(&mut self, before: Timestamp, limit: u32) -> StoreResult<u32>;
         }
     }
 }

@@ -17,6 +17,7 @@ use crate::{
     operation::{Declared, Operation, operations},
     parameters::{ListRenderingParameters, PageParameters, RenderingParameters, filters, parameters},
     reply::{Answer, Deleted, Envelope, Reply},
+    schemas::MomentRange,
     validated::ParsedBody,
 };
 
@@ -211,4 +212,9 @@ filters! {
     tag: String;
     /// With this slug.
     url: String;
+    /// Made between these two moments, both included; an empty one leaves that end open. `created=…` is just this moment.
+    created: MomentRange;
+    /// Last changed between these two moments, both included; an empty one leaves that end open. `updated=…` is just this
+    /// moment.
+    updated: MomentRange;
 }

@@ -107,7 +107,13 @@ impl LoginMail {
     async fn send(&self) -> Result<Option<Reply>, ApiError> {
         let Self { call, contact, .. } = self;
         let begun = call.prepare(async |session: &mut dyn Session| {
-            Ok(contacts::begin_login_email(session, call.clock().as_ref(), &call.caller, contact.clone()).await?)
+            let begun =
+                contacts::begin_login_email(session, call.clock().as_ref(), &call.caller, contact.clone()).await?;
+            if begun.is_some() {
+                let spent = |spent| ContactError::LoginEmailFailed(spent).into();
+                call.claim_mail(session, spent).await?;
+            }
+            Ok(begun)
         });
         let invitation = match begun.await? {
             Prepared::Done(Some(invitation)) => invitation,

@@ -24,6 +24,7 @@ pub(super) fn operations() -> Declared<Vec<Operation>> {
     Ok(operations![
         self::<__path_list_contact_notes> list_contact_notes,
         self::<__path_create_contact_note> create_contact_note,
+        self::<__path_read_contact_note> read_contact_note,
         self::<__path_delete_contact_note> delete_contact_note,
     ])
 }
@@ -45,6 +46,22 @@ async fn list_contact_notes(call: Call) -> Result<Answer, ApiError> {
         |item, note| item.show(note),
     )
     .await
+}
+
+/// Read a contact's note
+#[utoipa::path(get, path = "/2.0/contacts/{id}/notes/{note_id}", tag = "contacts", security(("bearer" = ["contact-notes:read"])),
+    params(IdParameter, NoteIdParameter, FieldsParameter),
+    responses((status = 200, description = "The note", body = Envelope<ContactNote>),
+        (status = 404, description = "`contact_not_found`, `contact_note_not_found`")))]
+async fn read_contact_note(call: Call) -> Result<Reply, ApiError> {
+    let fields = call.fields()?;
+    let contact = call.id(Code::CONTACT_NOT_FOUND)?;
+    let note = call.second_id::<ContactNoteId>(Code::CONTACT_NOTE_NOT_FOUND);
+    let mut session = call.read().await?;
+    // A missing contact is reported before a missing note.
+    contacts::read_contact(session.as_mut(), &call.caller, contact).await?;
+    let note = contacts::read_note(session.as_mut(), &call.caller, contact, note?).await?;
+    Reply::projected(&note, fields.as_ref())
 }
 
 /// Add a note to a contact

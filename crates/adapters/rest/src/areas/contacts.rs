@@ -27,7 +27,7 @@ use crate::{
     },
     record::Personal,
     reply::{Answer, Deleted, Envelope, Reply},
-    schemas,
+    schemas::{self, MomentRange},
 };
 
 const LIST: ListName = ListName::new("contacts");
@@ -68,7 +68,7 @@ codes! {
     }
     CONTACT_LOGIN_EMAIL_FAILED = INTERNAL_SERVER_ERROR, "contact_login_email_failed" {
         meaning: "The mail with the login details could not be sent.",
-        cause: "The mail server could not be reached or refused the mail. The password was not changed.",
+        cause: "The mail server could not be reached or refused the mail, or the business has sent as many mails as it may in a UTC day. The password was not changed.",
         remedy: "Try again after a while. If it keeps failing, ask the operator of the installation to look at the mail settings.",
     }
     CONTACT_LOGIN_PASSWORD_UNAVAILABLE = INTERNAL_SERVER_ERROR, "contact_login_password_unavailable" {
@@ -288,6 +288,11 @@ filters! {
     telephone: Phone;
     /// With this mobile, in any usual spelling.
     mobile: Phone;
+    /// Made between these two moments, both included; an empty one leaves that end open. `created=…` is just this moment.
+    created: MomentRange;
+    /// Last changed between these two moments, both included; an empty one leaves that end open. `updated=…` is just this
+    /// moment.
+    updated: MomentRange;
 }
 
 /// A contact to be created: [`ContactChanges`] with a name.

@@ -3,17 +3,19 @@
 use std::time::Duration;
 
 use forecourt_accounts::Caller;
-use forecourt_kernel::{Event, EventName, EventSequence, Projection, StoreError, View};
+use forecourt_dealership::ReadSession;
+use forecourt_kernel::{BusinessId, Event, EventName, EventSequence, Projection, StoreError, View};
 use forecourt_webhooks::{API_VERSION, Envelope, EnvelopeBusiness, EventFilter, LogPage, Projections};
 use futures_util::stream::try_unfold;
 use serde::Serialize;
-use serde_json::value::RawValue;
+use serde_json::{json, value::RawValue};
 use tokio::{task::yield_now, time::Instant};
 use utoipa::ToSchema;
 
 use crate::{
     areas::Area,
     call::Call,
+    code::{Code, codes},
     error::ApiError,
     operation::{Declared, Operation, operations},
     parameters::parameters,
@@ -33,9 +35,21 @@ pub(super) const AREA: Area = Area {
     tag: "events",
     about: "The log of what happened, for those without a public endpoint",
     operations,
-    codes: &[],
+    codes: CODES,
     records: &[],
 };
+
+codes! {
+    CODES;
+    EVENTS_EXPIRED = GONE, "events_expired" {
+        meaning: "The log cannot be read on from that place.",
+        cause: "Events behind it are no longer kept, since it was not read on for more than 30 days; or the place is beyond the newest \
+            event, since the server's database was restored or has failed over. `details.oldest` is the number of the oldest event \
+            that is kept.",
+        remedy: "Read the records anew, since what happened in between shows in them alone, and go on without a `cursor`, which is from \
+            the oldest event, or with `latest`.",
+    }
+}
 
 fn operations() -> Declared<Vec<Operation>> {
     Ok(operations![
@@ -49,7 +63,8 @@ fn operations() -> Declared<Vec<Operation>> {
 /// scopes. Begin without a cursor, or with `latest`, and pass each answer's `position` as the next `cursor`: nothing is missed
 /// and nothing is seen twice.
 #[utoipa::path(get, path = "/2.0/events", tag = "events", security(("bearer" = ["webhooks:read"])), params(EventParameters),
-    responses((status = 200, description = "A part of the log", body = EventPage<'static>)))]
+    responses((status = 200, description = "A part of the log", body = EventPage<'static>),
+        (status = 410, description = "`events_expired`")))]
 async fn list_events(call: Call) -> Result<Answer, ApiError> {
     let mut query = call.query();
     let request = LogRequest::read(&mut query, &call.caller);
@@ -140,6 +155,7 @@ impl LogPages {
                 next_cursor: more.then(|| position.clone()),
             },
             position,
+            epoch: self.call.epoch.number(),
         };
         self.envelope.end(&meta, &mut body)?;
         Ok((body, None))
@@ -158,11 +174,14 @@ async fn wait_for_events(call: &Call, request: &LogRequest) -> Result<LogScan, A
     };
     while scan.events.is_empty() && !scan.more {
         let happened = waiter.happened(deadline).await;
-        if happened && let LogPeek::NothingUpTo(position) = waiter.peek(&request.filter, scan.position) {
+        if happened
+            && call.epoch_stands()
+            && let LogPeek::NothingUpTo(position) = waiter.peek(&request.filter, scan.position)
+        {
             scan.position = position;
             continue;
         }
-        scan = LogScan::at(call, request, scan.position).await?;
+        scan = LogScan::at(call, request, Some(scan.position)).await?;
         if !happened {
             break;
         }
@@ -182,6 +201,8 @@ struct LogRequest {
 /// Where a caller begins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Start {
+    /// With the oldest event that is kept.
+    Oldest,
     /// Behind the event of this number.
     After(EventSequence),
     /// With what happens from now on.
@@ -197,7 +218,11 @@ impl LogRequest {
                 .ok_or("must be the position of an earlier answer, or latest"),
         });
         Self {
-            start: start.unwrap_or(Start::After(EventSequence(0))),
+            start: match start {
+                // Who has seen nothing begins anew.
+                None | Some(Start::After(EventSequence(0))) => Start::Oldest,
+                Some(start) => start,
+            },
             per_page: query.per_page(),
             filter: event_filter(query, by),
             wait: query.wait(),
@@ -252,7 +277,8 @@ struct LogScan {
 impl LogScan {
     async fn from_start(call: &Call, request: &LogRequest) -> Result<Self, ApiError> {
         match request.start {
-            Start::After(after) => Self::at(call, request, after).await,
+            Start::Oldest => Self::at(call, request, None).await,
+            Start::After(after) => Self::at(call, request, Some(after)).await,
             Start::Latest => Self::at_the_end(call).await,
         }
     }
@@ -268,27 +294,82 @@ impl LogScan {
 
     /// Looks at one part of the log, for at most `limit` events.
     async fn once(call: &Call, request: &LogRequest, limit: u32) -> Result<Self, ApiError> {
-        let Start::After(after) = request.start else {
-            return Self::at_the_end(call).await;
+        let after = match request.start {
+            Start::Oldest => None,
+            Start::After(after) => Some(after),
+            Start::Latest => return Self::at_the_end(call).await,
         };
         let mut session = call.read().await?;
         let page = session
-            .events(call.caller.business_id(), &request.filter, after, limit)
+            .events(
+                call.caller.business_id(),
+                &request.filter,
+                after.unwrap_or(EventSequence(0)),
+                limit,
+            )
             .await?;
         let LogPage { events, position, more } = page;
-        Ok(Self { events, position, more })
+        let scan = Self { events, position, more };
+        scan.without_gap(session.as_mut(), call.caller.business_id(), after)
+            .await
     }
 
-    /// Looks at a few parts of the log behind `after`, until something is found.
-    async fn at(call: &Call, request: &LogRequest, after: EventSequence) -> Result<Self, ApiError> {
+    /// Looks at a few parts of the log behind `after`, or else from its beginning, until something is found.
+    async fn at(call: &Call, request: &LogRequest, after: Option<EventSequence>) -> Result<Self, ApiError> {
+        let mut session = call.read().await?;
+        let scan = Self::parts(session.as_mut(), call, request, after.unwrap_or(EventSequence(0))).await?;
+        scan.without_gap(session.as_mut(), call.caller.business_id(), after)
+            .await
+    }
+
+    /// The same scan, if it misses no event behind `after`.
+    ///
+    /// # Errors
+    /// 410 if it does, or the log does not reach to `after`.
+    async fn without_gap(
+        self,
+        session: &mut dyn ReadSession,
+        business: BusinessId,
+        after: Option<EventSequence>,
+    ) -> Result<Self, ApiError> {
+        let Some(after) = after else { return Ok(self) };
+        let next = self.events.first().map(|event| event.sequence.0);
+        if next == Some(after.0.saturating_add(1)) {
+            return Ok(self);
+        }
+        let extent = session.log_extent(business).await?;
+        if extent.continues(after) {
+            return Ok(self);
+        }
+        let oldest = extent.oldest.0;
+        let message = format!(
+            "the log cannot be read on from {}: its oldest event is {oldest}",
+            after.0
+        );
+        Err(ApiError::with_details(
+            Code::EVENTS_EXPIRED,
+            message,
+            json!({"oldest": oldest}),
+        ))
+    }
+
+    async fn parts(
+        session: &mut dyn ReadSession,
+        call: &Call,
+        request: &LogRequest,
+        after: EventSequence,
+    ) -> Result<Self, ApiError> {
         let LogRequest { filter, per_page, .. } = request;
+        let business = call.caller.business_id();
         if filter.names.is_empty() {
             // Nothing can pass, however much there is.
-            return Self::at_the_end(call).await.map(|end| end.not_before(after));
+            return Ok(Self {
+                events: Vec::new(),
+                position: session.latest_event(business).await?.max(after),
+                more: false,
+            });
         }
-        let business = call.caller.business_id();
         let began = Instant::now();
-        let mut session = call.read().await?;
         let mut position = after;
         for part in 1.. {
             let LogPage {
@@ -307,14 +388,6 @@ impl LogScan {
             position,
             more: true,
         })
-    }
-
-    /// A caller never goes back.
-    fn not_before(self, position: EventSequence) -> Self {
-        Self {
-            position: self.position.max(position),
-            ..self
-        }
     }
 }
 
@@ -370,6 +443,9 @@ struct LogMeta {
     pagination: LogPagination,
     /// What to send as `cursor` to go on from here, also when this is the end of the log.
     position: String,
+    /// The epoch of the server's database, 0 as long as it has never gone back to an earlier state. Where it is another than in the
+    /// answer before, numbers were given a second time: read the records anew, and go on with `latest`.
+    epoch: i64,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -437,7 +513,7 @@ mod tests {
     #[test]
     fn what_is_not_said_narrows_nothing_but_what_the_key_may_read() {
         let request = read("").unwrap();
-        assert_eq!(request.start, Start::After(EventSequence(0)));
+        assert_eq!(request.start, Start::Oldest);
         assert_eq!((request.per_page, request.wait), (50, Duration::ZERO));
         let all = [
             "contact.created",

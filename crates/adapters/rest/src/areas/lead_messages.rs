@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use forecourt_accounts::{Shown, ShownRecord};
 use forecourt_dealership::Session;
-use forecourt_kernel::{BoxError, Field, LeadId, Line, LongText, Mail, Target, ValidationErrors, View};
+use forecourt_kernel::{BoxError, Field, LeadId, LeadMessageId, Line, LongText, Mail, Target, ValidationErrors, View};
 use forecourt_leads::{self as leads, Direction, LeadError, LeadMessage, NewMessage};
 use forecourt_reference::LeadChannel;
 use serde::Deserialize;
@@ -18,8 +18,9 @@ use crate::{
     code::Code,
     error::{ApiError, chain},
     list::{PageEnvelope, RecordSize},
+    metrics,
     operation::{Declared, Operation, operations},
-    parameters::{FieldsParameter, PageParameters},
+    parameters::{FieldsParameter, PageParameters, parameters},
     record::Personal,
     reply::{Answer, Envelope, Reply},
     write::Prepared,
@@ -32,6 +33,7 @@ pub(super) fn operations() -> Declared<Vec<Operation>> {
     Ok(operations![
         self::<__path_list_lead_messages> list_lead_messages,
         self::<__path_create_lead_message> create_lead_message,
+        self::<__path_read_lead_message> read_lead_message,
     ])
 }
 
@@ -54,11 +56,34 @@ async fn list_lead_messages(call: Call) -> Result<Answer, ApiError> {
     .await
 }
 
+/// Read a lead's message
+#[utoipa::path(get, path = "/2.0/leads/{id}/messages/{message_id}", tag = "leads", security(("bearer" = ["lead-messages:read"])),
+    params(IdParameter, MessageIdParameter, FieldsParameter),
+    responses((status = 200, description = "The message", body = Envelope<LeadMessage>),
+        (status = 404, description = "`lead_not_found`, `lead_message_not_found`")))]
+async fn read_lead_message(call: Call) -> Result<Reply, ApiError> {
+    let fields = call.fields()?;
+    let lead = call.id(Code::LEAD_NOT_FOUND)?;
+    let message = call.second_id::<LeadMessageId>(Code::LEAD_MESSAGE_NOT_FOUND);
+    let mut session = call.read().await?;
+    // A missing lead is reported before a missing message.
+    leads::read_lead(session.as_mut(), &call.caller, lead).await?;
+    let message = leads::read_message(session.as_mut(), &call.caller, lead, message?).await?;
+    Reply::projected(&message, fields.as_ref())
+}
+
+parameters! {
+    path MessageIdParameter;
+
+    /// Message id.
+    message_id: i64;
+}
+
 /// Add a message to a lead
 ///
 /// One that came `in` makes the lead new_message and has the AI read the conversation; one that goes `out` makes it replied. Both raise the lead's version and emit lead.updated. A message that goes out on channel `email` is mailed to
-/// the lead's address; if that is missing, or the mail server cannot be reached or refuses it, the answer is 422
-/// `lead_send_failed`, and no message is added.
+/// the lead's address; if that is missing, the mail server cannot be reached or refuses it, or the business has sent as many mails as
+/// it may in a day, the answer is 422 `lead_send_failed`, and no message is added.
 #[utoipa::path(post, path = "/2.0/leads/{id}/messages", tag = "leads", security(("bearer" = ["lead-messages:write"])),
     params(IdParameter), request_body = MessageBody,
     responses((status = 201, description = "The message that was added", body = Envelope<LeadMessage>),
@@ -84,8 +109,11 @@ async fn create_lead_message(call: Call) -> Result<Reply, ApiError> {
     }
     call.write(message, async |session: &mut dyn Session, message| {
         let lead = call.target(Code::LEAD_NOT_FOUND)?;
-        let message = leads::add_message(session, call.clock().as_ref(), &call.caller, lead, message).await?;
-        call.created(&message)
+        let added = leads::add_message(session, call.clock().as_ref(), &call.caller, lead, message).await;
+        if matches!(added, Err(LeadError::TooManyMails)) {
+            metrics::count_refused_mail();
+        }
+        call.created(&added?)
     })
     .await
 }

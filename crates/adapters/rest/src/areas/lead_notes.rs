@@ -24,6 +24,7 @@ pub(super) fn operations() -> Declared<Vec<Operation>> {
     Ok(operations![
         self::<__path_list_lead_notes> list_lead_notes,
         self::<__path_create_lead_note> create_lead_note,
+        self::<__path_read_lead_note> read_lead_note,
         self::<__path_delete_lead_note> delete_lead_note,
     ])
 }
@@ -45,6 +46,22 @@ async fn list_lead_notes(call: Call) -> Result<Answer, ApiError> {
         |item, note| item.show(note),
     )
     .await
+}
+
+/// Read a lead's note
+#[utoipa::path(get, path = "/2.0/leads/{id}/notes/{note_id}", tag = "leads", security(("bearer" = ["lead-notes:read"])),
+    params(IdParameter, NoteIdParameter, FieldsParameter),
+    responses((status = 200, description = "The note", body = Envelope<LeadNote>),
+        (status = 404, description = "`lead_not_found`, `lead_note_not_found`")))]
+async fn read_lead_note(call: Call) -> Result<Reply, ApiError> {
+    let fields = call.fields()?;
+    let lead = call.id(Code::LEAD_NOT_FOUND)?;
+    let note = call.second_id::<LeadNoteId>(Code::LEAD_NOTE_NOT_FOUND);
+    let mut session = call.read().await?;
+    // A missing lead is reported before a missing note.
+    leads::read_lead(session.as_mut(), &call.caller, lead).await?;
+    let note = leads::read_lead_note(session.as_mut(), &call.caller, lead, note?).await?;
+    Reply::projected(&note, fields.as_ref())
 }
 
 /// Add a note to a lead

@@ -90,7 +90,7 @@ async fn remove_lead_vehicle(call: Call) -> Result<Reply, ApiError> {
                 return Err(absent);
             }
         };
-        leads::remove_lead_vehicle(session, &call.caller, lead, vehicle).await?;
+        leads::remove_lead_vehicle(session, call.clock().as_ref(), &call.caller, lead, vehicle).await?;
         Reply::deleted(vehicle.get())
     })
     .await

@@ -60,9 +60,14 @@ codes! {
         cause: "The id is wrong, the note was deleted, or it belongs to another lead.",
         remedy: "List the notes with `GET /2.0/leads/{id}/notes`.",
     }
+    LEAD_MESSAGE_NOT_FOUND = NOT_FOUND, "lead_message_not_found" {
+        meaning: "The lead has no such message.",
+        cause: "The id is wrong, or the message belongs to another lead.",
+        remedy: "List the messages with `GET /2.0/leads/{id}/messages`.",
+    }
     LEAD_SEND_FAILED = UNPROCESSABLE_ENTITY, "lead_send_failed" {
         meaning: "The reply to the lead could not be sent, and was not added.",
-        cause: "The lead has no email address, or the mail server cannot be reached or refuses the address.",
+        cause: "The lead has no email address, the mail server cannot be reached or refuses the address, or the business has sent as many mails as it may in a UTC day.",
         remedy: "Correct the lead's email with `PATCH /2.0/leads/{id}`, or reply on another channel.",
     }
     LEAD_VEHICLE_NOT_FOUND = NOT_FOUND, "lead_vehicle_not_found" {
@@ -271,6 +276,7 @@ impl From<LeadError> for ApiError {
                 "this lead is associated with the vehicle already",
             ),
             LeadError::NoteNotFound(_) => Self::new(Code::LEAD_NOTE_NOT_FOUND, "this lead has no such note"),
+            LeadError::MessageNotFound(_) => Self::new(Code::LEAD_MESSAGE_NOT_FOUND, "this lead has no such message"),
             LeadError::NoAddress => Self::new(
                 Code::LEAD_SEND_FAILED,
                 "the reply cannot be sent: the lead has no email address",
@@ -278,6 +284,10 @@ impl From<LeadError> for ApiError {
             LeadError::SendFailed(_) => Self::new(
                 Code::LEAD_SEND_FAILED,
                 "the reply could not be sent: the mail server cannot be reached, or does not take the lead's address",
+            ),
+            LeadError::TooManyMails => Self::new(
+                Code::LEAD_SEND_FAILED,
+                "the reply could not be sent: this business may send no more mails today",
             ),
             LeadError::VersionMismatch(mismatch) => mismatch.into(),
             LeadError::Invalid(errors) => errors.into(),

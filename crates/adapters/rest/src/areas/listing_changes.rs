@@ -54,7 +54,7 @@ async fn list_listing_changes(call: Call) -> Result<Answer, ApiError> {
     if let Some(mut waiter) = waiter {
         while found.changes.is_empty() {
             let happened = waiter.happened(deadline).await;
-            if happened && !waiter.listings_changed_since(found.up_to) {
+            if happened && call.epoch_stands() && !waiter.listings_changed_since(found.up_to) {
                 continue;
             }
             found = read_changes(&call, after, per_page).await?;
@@ -127,7 +127,12 @@ impl ChangePages {
         }
         // Where nothing is left, no change up to that number is.
         let last_sequence = last.filter(|_| more).unwrap_or(up_to);
-        self.envelope.end(&ChangesMeta { last_sequence, more }, &mut body)?;
+        let meta = ChangesMeta {
+            last_sequence,
+            more,
+            epoch: self.call.epoch.number(),
+        };
+        self.envelope.end(&meta, &mut body)?;
         Ok((body, None))
     }
 }
@@ -150,6 +155,9 @@ struct ChangesMeta {
     last_sequence: i64,
     /// Whether there are more already.
     more: bool,
+    /// The epoch of the server's database, 0 as long as it has never gone back to an earlier state. Where it is another than in the
+    /// answer before, numbers were given a second time: start anew from 0.
+    epoch: i64,
 }
 
 /// The latest change of a listing.

@@ -33,7 +33,7 @@ pub(super) fn operations() -> Declared<Vec<Operation>> {
 /// List the listing feeds
 ///
 /// The ready-made outputs of the listings, and how many listings have all that each of them needs.
-#[utoipa::path(get, path = "/2.0/listings/feeds", tag = "listings", security(("bearer" = ["listings:read"])), params(FieldsParameter),
+#[utoipa::path(get, path = "/2.0/feeds", tag = "listings", security(("bearer" = ["listings:read"])), params(FieldsParameter),
     responses((status = 200, description = "The feeds", body = Envelope<Vec<ListingFeed>>)))]
 async fn list_listing_feeds(call: Call) -> Result<Reply, ApiError> {
     let fields = call.fields()?;
@@ -60,7 +60,7 @@ async fn list_listing_feeds(call: Call) -> Result<Reply, ApiError> {
 ///
 /// All listings that have what the feed needs, by id. Ask again with `If-None-Match`: as long as nothing has changed the answer is
 /// 304.
-#[utoipa::path(get, path = "/2.0/listings/feeds/{name}", tag = "listings", security(("bearer" = ["listings:read"])), params(NameParameter),
+#[utoipa::path(get, path = "/2.0/feeds/{name}", tag = "listings", security(("bearer" = ["listings:read"])), params(NameParameter),
     responses((status = 200, description = "The feed", content(
             (String = "text/tab-separated-values"), (String = "text/csv"), (Object = "application/ld+json"))),
         (status = 404, description = "`listing_feed_not_found`")))]
@@ -78,15 +78,16 @@ async fn read_listing_feed(call: Call) -> Result<Answer, ApiError> {
     let state = session.manifest_state(business.id, now).await?;
     // A feed shows of the business what its file says.
     let etag = format!(
-        "\"{}-{}-{state}-{}\"",
+        "\"{}-{}-{state}-{}{}\"",
         business.id,
         feed.name(),
-        business.updated.epoch_seconds()
+        business.updated.epoch_seconds(),
+        call.epoch.mark()
     );
-    if call.if_none_match.contain(&etag) {
+    if call.has(&etag) {
         return Ok(Reply::not_modified(etag).into());
     }
-    let key = call.cache_key(feed.name(), etag.clone());
+    let key = call.cache_key(feed.name(), &etag);
     if let Some(cached) = call.cached(&key) {
         return Ok(Answer::from(cached).typed(feed.content_type()).tagged(Some(etag)));
     }

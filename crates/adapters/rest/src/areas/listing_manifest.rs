@@ -36,7 +36,7 @@ async fn read_manifest(call: Call) -> Result<Answer, ApiError> {
     let manifests = &call.worker.shared.manifests;
     // Without fields alone: what these narrow is another text.
     if fields.is_none()
-        && let Some(etag) = manifests.unchanged(business, &call.if_none_match)
+        && let Some(etag) = manifests.unchanged(business, call.epoch, &call.if_none_match)
     {
         return Ok(Reply::not_modified(etag).into());
     }
@@ -44,11 +44,13 @@ async fn read_manifest(call: Call) -> Result<Answer, ApiError> {
     let mut session = call.read().await?;
     let state = session.manifest_state(business, now).await?;
     drop(session);
-    let etag = format!("\"{business}-{state}\"");
-    manifests.note(business, etag.clone(), listener);
-    let key = call.cache_key("manifest", etag.clone());
+    let etag = format!("\"{business}-{state}{}\"", call.epoch.mark());
+    if call.epoch_stands() {
+        manifests.note(business, call.epoch, etag.clone(), listener);
+    }
+    let key = call.cache_key("manifest", &etag);
     let etag = fields.is_none().then_some(etag);
-    if let Some(etag) = etag.as_ref().filter(|etag| call.if_none_match.contain(etag)) {
+    if let Some(etag) = etag.as_ref().filter(|etag| call.has(etag)) {
         return Ok(Reply::not_modified(etag.clone()).into());
     }
     if let Some(cached) = call.cached(&key) {

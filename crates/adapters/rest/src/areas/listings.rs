@@ -35,15 +35,16 @@ codes! {
         remedy: "Take it off your site. `GET /2.0/listings/manifest` lists what is advertised.",
     }
     LISTING_CHANGES_EXPIRED = GONE, "listing_changes_expired" {
-        meaning: "Removals behind that number are no longer kept.",
-        cause: "The copy was not brought up to date for more than 30 days. `details.oldest` is the lowest number that can still be \
-            asked for.",
+        meaning: "Changes cannot be read on from that number.",
+        cause: "The copy was not brought up to date for more than 30 days, and removals behind the number are no longer kept; or the \
+            number is beyond the latest change, since the server's database was restored or has failed over. `details.oldest` is the \
+            lowest number that can still be asked for.",
         remedy: "Start anew from `after=0`, and drop what your copy holds beside what you get then.",
     }
     LISTING_FEED_NOT_FOUND = NOT_FOUND, "listing_feed_not_found" {
         meaning: "There is no feed of that name.",
         cause: "The name is misspelt.",
-        remedy: "`GET /2.0/listings/feeds` lists the feeds.",
+        remedy: "`GET /2.0/feeds` lists the feeds.",
     }
 }
 
@@ -72,9 +73,10 @@ fn operations() -> Declared<Vec<Operation>> {
 async fn list_listings(call: Call) -> Result<Answer, ApiError> {
     let mut query = call.query();
     let filter = FilterParameters::read(&mut query, &call.caller);
+    let name = LIST.in_epoch(call.epoch);
     let list = ListRequest {
-        list: LIST,
-        page: from_the_beginning(query.page(LIST, 2)),
+        list: name,
+        page: from_the_beginning(query.page(name, 2)),
         view: View::Full,
         fields: query.fields(),
     };
@@ -84,7 +86,7 @@ async fn list_listings(call: Call) -> Result<Answer, ApiError> {
         .manifest_state(call.caller.business_id(), call.clock().now())
         .await?;
     drop(session);
-    let key = call.cache_key("listings", state.to_string());
+    let key = call.cache_key("listings", &state.to_string());
     if let Some(cached) = call.cached(&key) {
         return Ok(cached.into());
     }
@@ -148,7 +150,7 @@ impl From<ListingError> for ApiError {
             ListingError::NotFound(_) => Self::new(Code::LISTING_NOT_FOUND, "this business lists no such vehicle"),
             ListingError::ChangesExpired { oldest } => Self::with_details(
                 Code::LISTING_CHANGES_EXPIRED,
-                format!("removals are kept since change {oldest}: start anew from 0"),
+                format!("changes can be read on from {oldest} to the latest one: start anew from 0"),
                 json!({"oldest": oldest}),
             ),
             ListingError::Store(error) => error.into(),

@@ -16,6 +16,7 @@ use crate::{
     operation::{Declared, Operation, operations},
     parameters::{Flag, ListRenderingParameters, PageParameters, RenderingParameters, filters, parameters},
     reply::{Answer, Deleted, Envelope, Reply},
+    schemas::MomentRange,
 };
 
 pub(super) const AREA: Area = Area {
@@ -153,4 +154,9 @@ filters! {
     source: TextFilter;
     /// 1: known to come from a customer; 0: not.
     verified: Flag;
+    /// Made between these two moments, both included; an empty one leaves that end open. `created=…` is just this moment.
+    created: MomentRange;
+    /// Last changed between these two moments, both included; an empty one leaves that end open. `updated=…` is just this
+    /// moment.
+    updated: MomentRange;
 }

@@ -1,8 +1,9 @@
 //! Offers for vehicles under appraisal, over HTTP (contract, "Vehicles"; decisions §7).
 
 use forecourt_dealership::Session;
-use forecourt_kernel::{Date, Field, LongText, StaffId, ValidationErrors};
-use forecourt_vehicles::{self as vehicles, AppraisalView, MakeOffer};
+use forecourt_kernel::{Date, Field, LongText, Money, StaffId, ValidationErrors};
+use forecourt_reference::StockType;
+use forecourt_vehicles::{self as vehicles, AcceptOffer, AppraisalView, MakeOffer, VehicleError};
 use serde::Deserialize;
 use serde_json::Value;
 use utoipa::{
@@ -20,16 +21,37 @@ use crate::{
     code::Code,
     error::ApiError,
     operation::{Declared, Operation, operations},
+    parameters::FieldsParameter,
     reply::{Envelope, Reply},
 };
 
 pub(super) fn operations() -> Declared<Vec<Operation>> {
     Ok(operations![
+        self::<__path_read_appraisal> read_appraisal,
         self::<__path_request_appraisal_offer> request_appraisal_offer,
         self::<__path_make_appraisal_offer> make_appraisal_offer,
         self::<__path_accept_appraisal_offer> accept_appraisal_offer,
         self::<__path_reject_appraisal_offer> reject_appraisal_offer,
     ])
+}
+
+/// Read an appraisal
+///
+/// The offer for a vehicle under appraisal, and what came of it.
+#[utoipa::path(get, path = "/2.0/vehicles/{id}/appraisal", tag = "vehicles", security(("bearer" = ["vehicles:read"])),
+    params(IdParameter, FieldsParameter),
+    responses((status = 200, description = "The appraisal", body = Envelope<AppraisalView<'static>>),
+        (status = 404, description = "`vehicle_not_found`"),
+        (status = 409, description = "`vehicle_not_appraisal`")))]
+async fn read_appraisal(call: Call) -> Result<Reply, ApiError> {
+    let fields = call.fields()?;
+    let id = call.id(Code::VEHICLE_NOT_FOUND)?;
+    let mut session = call.read().await?;
+    let vehicle = vehicles::read_vehicle(session.as_mut(), &call.caller, id).await?;
+    if vehicle.content.kind != StockType::Appraisal {
+        return Err(VehicleError::NotAppraisal.into());
+    }
+    Reply::projected(&vehicles::read_appraisal(&vehicle), fields.as_ref())
 }
 
 /// Ask for an offer
@@ -71,15 +93,16 @@ async fn make_appraisal_offer(call: Call) -> Result<Reply, ApiError> {
 ///
 /// The vehicle is taken into stock, as a draft of its own.
 #[utoipa::path(post, path = "/2.0/vehicles/{id}/appraisal/accept", tag = "vehicles",
-    security(("bearer" = ["vehicle-appraisals:write"])), params(IdParameter),
+    security(("bearer" = ["vehicle-appraisals:write"])), params(IdParameter), request_body = Option<AcceptanceBody>,
     responses((status = 200, description = "The appraisal", body = Envelope<AppraisalView<'static>>),
         (status = 404, description = "`vehicle_not_found`"),
         (status = 409, description = "`vehicle_not_appraisal`, `vehicle_appraisal_invalid_status`; \
             `vehicle_appraisal_incomplete`, whose `details.missing` are the fields to be filled in")))]
 async fn accept_appraisal_offer(call: Call) -> Result<Reply, ApiError> {
-    call.write(Ok(()), async |session: &mut dyn Session, ()| {
+    let command = call.body().await.and_then(|body: AcceptanceBody| Ok(body.command()?));
+    call.write(command, async |session: &mut dyn Session, command| {
         let id = call.target(Code::VEHICLE_NOT_FOUND)?;
-        let (vehicle, _) = vehicles::accept_offer(session, call.clock().as_ref(), &call.caller, id).await?;
+        let (vehicle, _) = vehicles::accept_offer(session, call.clock().as_ref(), &call.caller, id, command).await?;
         Reply::ok(&vehicles::read_appraisal(&vehicle))
     })
     .await
@@ -98,6 +121,36 @@ async fn reject_appraisal_offer(call: Call) -> Result<Reply, ApiError> {
         Reply::ok(&vehicles::read_appraisal(&vehicle))
     })
     .await
+}
+
+/// What was agreed on.
+#[derive(Deserialize, ToSchema)]
+#[schema(example = json!({"agreed_amount": 7600}))]
+struct AcceptanceBody {
+    /// What was agreed on: more than 0, and at most the most that may be offered. The offer by default.
+    #[serde(default)]
+    #[schema(schema_with = agreed_amount_schema)]
+    agreed_amount: Field<Value>,
+}
+
+fn agreed_amount_schema() -> RefOr<Schema> {
+    above_zero(amount_schema(
+        "What was agreed on: more than 0, and at most the most that may be offered. The offer by default.",
+        true,
+    ))
+}
+
+impl AcceptanceBody {
+    fn command(self) -> Result<AcceptOffer, ValidationErrors> {
+        let Self { agreed_amount } = self;
+        let mut form = Form::new();
+        let agreed_amount = form.optional("agreed_amount", agreed_amount);
+        let agreed_amount = form.validated("agreed_amount", agreed_amount, |value| match amount(value)? {
+            amount if amount > Money::ZERO => Ok(amount),
+            _ => Err("must be above 0".to_owned()),
+        });
+        form.finish(AcceptOffer { agreed_amount })
+    }
 }
 
 /// An offer for a vehicle under appraisal.
@@ -127,7 +180,10 @@ struct OfferBody {
 }
 
 fn offer_schema() -> RefOr<Schema> {
-    let mut schema = amount_schema("What is offered: more than 0.", false);
+    above_zero(amount_schema("What is offered: more than 0.", false))
+}
+
+fn above_zero(mut schema: RefOr<Schema>) -> RefOr<Schema> {
     if let RefOr::T(Schema::Object(amount)) = &mut schema {
         amount.minimum = None;
         amount.exclusive_minimum = Some(0.into());

@@ -43,7 +43,7 @@ async fn read_vehicle_channels(call: Call) -> Result<Reply, ApiError> {
     let id = call.id(Code::VEHICLE_NOT_FOUND)?;
     let mut session = call.read().await?;
     let vehicle = vehicles::read_vehicle(session.as_mut(), &call.caller, id).await?;
-    let channels = ChannelsView::new(&vehicle, &call.caller.business);
+    let channels = ChannelsView::new(&vehicle, &call.caller.business, call.clock().now());
     Reply::projected(&channels, fields.as_ref())
 }
 
@@ -63,7 +63,7 @@ async fn set_vehicle_channels(call: Call) -> Result<Reply, ApiError> {
     call.write(command, async |session: &mut dyn Session, command| {
         let id = call.target(Code::VEHICLE_NOT_FOUND)?;
         let vehicle = vehicles::set_channels(session, call.clock().as_ref(), &call.caller, id, command).await?;
-        Reply::ok(&ChannelsView::new(&vehicle, &call.caller.business))
+        Reply::ok(&ChannelsView::new(&vehicle, &call.caller.business, call.clock().now()))
     })
     .await
 }
@@ -86,9 +86,9 @@ async fn check_vehicle_publishing(call: Call) -> Result<Reply, ApiError> {
 #[derive(Deserialize, ToSchema)]
 #[schema(example = json!({"channels": ["website"]}))]
 struct VehicleChannelsBody {
-    /// The full set of ids; the vehicle is taken off what is left out.
+    /// The full set of ids; the vehicle is taken off what is left out. Without it only the options change.
     #[serde(default)]
-    #[schema(schema_with = channels_schema, required)]
+    #[schema(schema_with = channels_schema)]
     channels: Field<Vec<String>>,
     /// How channels are to advertise it; only the supplied platforms and fields change, and null resets them.
     #[serde(default)]
@@ -100,7 +100,9 @@ fn channels_schema() -> RefOr<Schema> {
     ArrayBuilder::new()
         .items(schemas::line())
         .max_items(Some(MAX_ITEMS))
-        .description(Some("The full set of ids; the vehicle is taken off what is left out."))
+        .description(Some(
+            "The full set of ids; the vehicle is taken off what is left out. Without it only the options change.",
+        ))
         .into()
 }
 
@@ -108,13 +110,16 @@ impl VehicleChannelsBody {
     fn command(self, business: &Business, now: Timestamp) -> Result<SetChannels, ValidationErrors> {
         let Self { channels, options } = self;
         let mut form = Form::new();
-        let channels = form.required("channels", channels).unwrap_or_default();
+        let channels = match &options {
+            Field::Absent => Some(form.required("channels", channels).unwrap_or_default()),
+            _ => form.present("channels", channels),
+        };
         let options = match form.nullable("options", options) {
             None => Ok(ChannelOptionsPatch::default()),
             Some(sent) => vehicles::read_channel_options(&sent.unwrap_or_default(), business, now),
         };
         let options = form.finish_validated(options);
-        let unknown = vehicles::validate_channels(&channels, business);
+        let unknown = vehicles::validate_channels(channels.as_deref().unwrap_or_default(), business);
         match options {
             Ok(options) => unknown.into_result(SetChannels { channels, options }),
             Err(mut found) => {
@@ -149,7 +154,7 @@ mod tests {
         let kept = command(json!({"channels": ["website"]})).unwrap();
         assert_eq!(
             (kept.channels, kept.options),
-            (vec!["website".to_owned()], ChannelOptionsPatch::default())
+            (Some(vec!["website".to_owned()]), ChannelOptionsPatch::default())
         );
         let reset = command(json!({"channels": ["website"], "options": null})).unwrap();
         assert!(reset.options.cleared, "null resets");
@@ -157,9 +162,13 @@ mod tests {
         assert!(reset.options.platform_a.unwrap().cleared && !reset.options.cleared);
         let faults = command(json!({"channels": ["website", "nowhere"], "options": {"platform_a": {"poa": "Yes"}}}));
         assert_eq!(named(&faults.unwrap_err()), ["options.platform_a.poa", "channels.1"]);
+        let alone = command(json!({"options": {"platform_a": {"poa": true}}})).unwrap();
+        assert_eq!(alone.channels, None);
+        assert_eq!(named(&command(json!({"options": []})).unwrap_err()), ["options"]);
+        assert_eq!(named(&command(json!({})).unwrap_err()), ["channels"]);
         assert_eq!(
-            named(&command(json!({"options": []})).unwrap_err()),
-            ["channels", "options"]
+            named(&command(json!({"channels": null, "options": {}})).unwrap_err()),
+            ["channels"]
         );
     }
 }

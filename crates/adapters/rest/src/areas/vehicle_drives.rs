@@ -245,7 +245,9 @@ async fn email_test_drive(call: Call) -> Result<Reply, ApiError> {
 async fn send_drive_mail(call: &Call) -> Result<Reply, ApiError> {
     let composed = call.prepare(async |session: &mut dyn Session| {
         let target: Target<VehicleId> = call.target(Code::VEHICLE_NOT_FOUND)?;
-        Ok(vehicles::summarize_drive(session, &call.caller, target).await?)
+        let summary = vehicles::summarize_drive(session, &call.caller, target).await?;
+        call.claim_mail(session, not_sent).await?;
+        Ok(summary)
     });
     let summary = match composed.await? {
         Prepared::Done(summary) => summary,
@@ -255,10 +257,7 @@ async fn send_drive_mail(call: &Call) -> Result<Reply, ApiError> {
     let sent = timeout(SEND_TIMEOUT, call.worker.shared.mailer.send(&summary.mail)).await;
     sent.map_err(BoxError::from)
         .and_then(|sent| sent.map_err(BoxError::from))
-        .map_err(|cause| {
-            let message = "the mail could not be sent";
-            ApiError::failed(Code::VEHICLE_DRIVE_EMAIL_FAILED, message, cause)
-        })?;
+        .map_err(not_sent)?;
     call.write(Ok(()), async |_: &mut dyn Session, ()| {
         call.ok(&OfContact {
             contact: Some(summary.contact),
@@ -266,6 +265,10 @@ async fn send_drive_mail(call: &Call) -> Result<Reply, ApiError> {
         })
     })
     .await
+}
+
+fn not_sent(cause: BoxError) -> ApiError {
+    ApiError::failed(Code::VEHICLE_DRIVE_EMAIL_FAILED, "the mail could not be sent", cause)
 }
 
 /// Add a photo or video to a vehicle's active test drive

@@ -2,7 +2,7 @@
 
 use forecourt_dealership::Session;
 use forecourt_kernel::{ContactId, Date, Field};
-use forecourt_vehicles::{self as vehicles, FullVehicle, SellVehicle};
+use forecourt_vehicles::{self as vehicles, FullVehicle, SaleView, SellVehicle};
 use serde::Deserialize;
 use serde_json::Value;
 use utoipa::{
@@ -20,16 +20,33 @@ use crate::{
     code::Code,
     error::ApiError,
     operation::{Declared, Operation, operations},
+    parameters::FieldsParameter,
     reply::{Envelope, Reply},
     validated::ParsedBody,
 };
 
 pub(super) fn operations() -> Declared<Vec<Operation>> {
     Ok(operations![
+        self::<__path_read_sale> read_sale,
         self::<__path_sell_vehicle> sell_vehicle,
         self::<__path_undo_sale> undo_sale,
         self::<__path_hand_over_vehicle> hand_over_vehicle,
     ])
+}
+
+/// Read the sale of a vehicle
+///
+/// Who bought it, when and for how much; `sold` is false and all else null unless it is sold.
+#[utoipa::path(get, path = "/2.0/vehicles/{id}/sale", tag = "vehicles", security(("bearer" = ["vehicle-sales:read"])),
+    params(IdParameter, FieldsParameter),
+    responses((status = 200, description = "The sale", body = Envelope<SaleView>),
+        (status = 404, description = "`vehicle_not_found`")))]
+async fn read_sale(call: Call) -> Result<Reply, ApiError> {
+    let fields = call.fields()?;
+    let id = call.id(Code::VEHICLE_NOT_FOUND)?;
+    let mut session = call.read().await?;
+    let vehicle = vehicles::read_vehicle(session.as_mut(), &call.caller, id).await?;
+    Reply::projected(&vehicles::read_sale(&vehicle), fields.as_ref())
 }
 
 /// Sell a vehicle
@@ -58,7 +75,8 @@ async fn sell_vehicle(call: Call) -> Result<Reply, ApiError> {
 
 /// Undo the sale of a vehicle
 ///
-/// It is for sale again, and counts against the limit of vehicles for sale.
+/// It is for sale again, or reserved, if it was sold out of a reservation that is not credited, and counts against the limit of
+/// vehicles for sale.
 #[utoipa::path(delete, path = "/2.0/vehicles/{id}/sale", tag = "vehicles", security(("bearer" = ["vehicle-sales:write"])),
     params(IdParameter),
     responses((status = 200, description = "The vehicle", body = Envelope<FullVehicle>),

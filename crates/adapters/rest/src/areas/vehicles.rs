@@ -107,7 +107,7 @@ codes! {
     }
     VEHICLE_DRIVE_EMAIL_FAILED = BAD_GATEWAY, "vehicle_drive_email_failed" {
         meaning: "The mail with the terms could not be sent.",
-        cause: "The mail server could not be reached or refused the mail.",
+        cause: "The mail server could not be reached or refused the mail, or the business has sent as many mails as it may in a UTC day.",
         remedy: "Try again after a while. If it keeps failing, ask the operator of the installation to look at the mail settings.",
     }
     VEHICLE_COSTS_FULL = UNPROCESSABLE_ENTITY, "vehicle_costs_full" {

@@ -41,7 +41,7 @@ pub(crate) struct BusinessValues {
     pub(crate) updated: i64,
 }
 
-/// A key. `scopes` is a JSON array of names.
+/// A key. `scopes` is a JSON array of names, `addresses` a list of networks with commas between them.
 #[derive(Clone, Debug, Queryable, Selectable, Insertable)]
 #[diesel(table_name = crate::schema::api_keys, check_for_backend(Pg, Sqlite), treat_none_as_default_value = false)]
 pub(crate) struct ApiKeyRow {
@@ -52,4 +52,6 @@ pub(crate) struct ApiKeyRow {
     pub(crate) created: i64,
     pub(crate) expires: Option<i64>,
     pub(crate) revoked: Option<i64>,
+    pub(crate) addresses: Option<String>,
+    pub(crate) last_used: Option<i64>,
 }

@@ -152,6 +152,8 @@ pub(crate) fn selected_contacts(business: BusinessId, filter: &ContactFilter) ->
         zip,
         telephone,
         mobile,
+        created,
+        updated,
     } = filter;
     let mut list = Selection::all(CONTACTS, business);
     list.text("email_folded", email.as_ref());
@@ -165,6 +167,8 @@ pub(crate) fn selected_contacts(business: BusinessId, filter: &ContactFilter) ->
     list.is("postcode_literal", zip.as_ref().map(WholeText::literal));
     list.is("telephone", telephone.as_ref().map(Phone::as_str));
     list.is("mobile", mobile.as_ref().map(Phone::as_str));
+    list.created(*created);
+    list.updated(*updated);
     list
 }
 

@@ -1,6 +1,7 @@
 use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::sqlite::Sqlite;
+use forecourt_kernel::Timestamp;
 
 /// What a business's leads and events are numbered by, and how many leads there are.
 #[derive(Clone, Debug, Queryable, Selectable, AsChangeset)]
@@ -14,4 +15,26 @@ pub(crate) struct Numbers {
     /// The latest event's.
     pub(crate) event_sequence: i64,
     pub(crate) event_created: i64,
+    /// Whether a stamp ran against the numbers, since the clock was put back.
+    pub(crate) stamps_unordered: bool,
+}
+
+impl Numbers {
+    /// The stamp of the next lead, made at `at`.
+    pub(crate) fn stamp_lead(&mut self, at: Timestamp) -> i64 {
+        let stamp = at
+            .stamp_after(Timestamp::from_epoch_seconds(self.lead_created))
+            .epoch_seconds();
+        self.stamps_unordered |= stamp < self.lead_created;
+        self.lead_created = stamp;
+        stamp
+    }
+
+    /// The stamp of the next event, which happened at `at`.
+    pub(crate) fn stamp_event(&mut self, at: Timestamp) -> Timestamp {
+        let stamp = at.stamp_after(Timestamp::from_epoch_seconds(self.event_created));
+        self.stamps_unordered |= stamp.epoch_seconds() < self.event_created;
+        self.event_created = stamp.epoch_seconds();
+        stamp
+    }
 }

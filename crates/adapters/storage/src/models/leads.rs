@@ -1,8 +1,9 @@
 use diesel::define_sql_function;
-use diesel::dsl::exists;
+use diesel::dsl::{exists, sql};
+use diesel::expression::SqlLiteral;
 use diesel::pg::Pg;
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Nullable};
+use diesel::sql_types::{BigInt, Nullable, Text};
 use diesel::sqlite::Sqlite;
 use forecourt_kernel::{
     BoxError, BusinessId, ContactId, LeadId, Phone, SiteId, StoreError, StoreResult, TextFilter, Timestamp, VehicleId,
@@ -58,6 +59,16 @@ pub(crate) struct LeadRow {
     pub(crate) document: String,
     #[diesel(select_expression = names_a_deleted_contact(), select_expression_type = names_a_deleted_contact)]
     pub(crate) unlinked: bool,
+    #[diesel(select_expression = associated_vehicles(), select_expression_type = SqlLiteral<Nullable<Text>>)]
+    pub(crate) associated: Option<String>,
+}
+
+/// The ids of the vehicles that a lead concerns, with commas between them.
+fn associated_vehicles() -> SqlLiteral<Nullable<Text>> {
+    sql(
+        "(SELECT string_agg(CAST(lead_vehicles.vehicle_id AS TEXT), ',' ORDER BY lead_vehicles.created, lead_vehicles.vehicle_id) \
+         FROM lead_vehicles WHERE lead_vehicles.business_id = leads.business_id AND lead_vehicles.lead_id = leads.id)",
+    )
 }
 
 define_sql_function! {
@@ -226,6 +237,7 @@ impl TryFrom<LeadRow> for Lead {
             version,
             document,
             unlinked,
+            associated,
         } = row;
         let mut version = Version::new(version);
         let mut content: LeadDraft = serde_json::from_str(&document)
@@ -235,14 +247,17 @@ impl TryFrom<LeadRow> for Lead {
             content.suggestion = None;
             version = version.shown_with(content.contact);
         }
-        Ok(Self {
+        let lead = Self {
             id: LeadId::new(id),
             reference,
             created: Timestamp::from_epoch_seconds(created),
             updated: Timestamp::from_epoch_seconds(updated),
             version,
             content,
-        })
+        };
+        let ids = associated.as_deref().unwrap_or_default().split(',');
+        let associated: Vec<VehicleId> = ids.filter_map(|id| id.parse().ok()).map(VehicleId::new).collect();
+        Ok(lead.concerning(&associated))
     }
 }
 

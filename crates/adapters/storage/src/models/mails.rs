@@ -15,6 +15,8 @@ pub(crate) struct NewMailRow {
     pub(crate) message_id: Option<String>,
     pub(crate) in_reply_to: Option<String>,
     pub(crate) reply_to: Option<String>,
+    pub(crate) claimed: bool,
+    pub(crate) queued: Option<i64>,
 }
 
 /// A mail that waits to be sent.
@@ -30,4 +32,5 @@ pub(crate) struct MailRow {
     pub(crate) message_id: Option<String>,
     pub(crate) in_reply_to: Option<String>,
     pub(crate) reply_to: Option<String>,
+    pub(crate) claimed: bool,
 }

@@ -1,8 +1,8 @@
 //! What PostgreSQL does in its own way.
 
 use diesel::dsl::sql;
-use diesel::sql_types::{Nullable, Text};
-use forecourt_kernel::StoreResult;
+use diesel::sql_types::{BigInt, Nullable, Text};
+use forecourt_kernel::{StoreError, StoreResult};
 
 use crate::error::store_error;
 use crate::statement::RunQueryDsl;
@@ -133,13 +133,26 @@ macro_rules! stored {
     };
 }
 
-/// The timeline of the database's server, which a promotion raises; a standby has none of its own.
+/// The timeline of the database's server, which a promotion raises. A standby has none of its own, nor has a server that calls itself
+/// PostgreSQL and has no log of its own.
 pub(crate) async fn timeline(conn: &mut super::Conn) -> StoreResult<Option<String>> {
-    let timeline = "CASE WHEN pg_is_in_recovery() THEN NULL
-        ELSE left(pg_walfile_name(pg_current_wal_lsn()), 8) END";
-    diesel::select(sql::<Nullable<Text>>(timeline))
+    let found = diesel::select(sql::<Nullable<Text>>(super::timeline::TIMELINE)).get_result(conn);
+    match found.await.map_err(store_error) {
+        Err(StoreError::Other(error)) => {
+            tracing::debug!(error, "PostgreSQL does not say which timeline it is on");
+            Ok(None)
+        }
+        found => found,
+    }
+}
+
+/// What the database's server takes the time to be, in milliseconds since the epoch.
+pub(crate) async fn clock(conn: &mut super::Conn) -> StoreResult<Option<i64>> {
+    let now = sql::<BigInt>("(extract(epoch FROM clock_timestamp()) * 1000)::bigint");
+    diesel::select(now)
         .get_result(conn)
         .await
+        .map(Some)
         .map_err(store_error)
 }
 

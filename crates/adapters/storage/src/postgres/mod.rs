@@ -13,6 +13,7 @@ mod readiness;
 pub(crate) mod repo;
 pub(crate) mod search;
 mod session;
+mod timeline;
 mod tls;
 
 use std::sync::Arc;
@@ -61,7 +62,7 @@ struct Shared {
     probe: Probe,
     totals: Arc<Totals>,
     version_check: VersionCheck,
-    state: DatabaseState,
+    state: Arc<DatabaseState>,
 }
 
 impl Engine {
@@ -76,7 +77,7 @@ impl Engine {
             probe: Probe::default(),
             totals: Arc::default(),
             version_check: VersionCheck::default(),
-            state: DatabaseState::default(),
+            state: Arc::default(),
         };
         Self::with_pool(Arc::new(shared))
     }
@@ -92,7 +93,15 @@ impl Engine {
     }
 
     fn with_pool(shared: Arc<Shared>) -> Result<Self, OpenError> {
-        let pool = shared.registry.pool(&shared.endpoint, &shared.config, &shared.faults)?;
+        let Shared {
+            registry,
+            endpoint,
+            config,
+            faults,
+            state,
+            ..
+        } = &*shared;
+        let pool = registry.pool(endpoint, config, faults, state)?;
         Ok(Self { shared, pool })
     }
 

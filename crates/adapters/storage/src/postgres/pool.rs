@@ -20,10 +20,12 @@ use super::conn::Conn;
 use super::connect::Endpoint;
 use super::link::Link;
 use super::readiness::Faults;
+use super::timeline;
 use crate::config::Config;
 use crate::error::{OpenError, other, store_error, unavailable};
 use crate::pool::{Effort, PoolStatus, WriteStats};
 use crate::shares::{OWN_TURNS, Place, Shares};
+use crate::state::DatabaseState;
 
 type Manager = AsyncDieselConnectionManager<Link>;
 
@@ -41,14 +43,25 @@ pub(super) struct Pool {
 }
 
 impl Pool {
-    fn new(endpoint: &Arc<Endpoint>, config: &Config, faults: &Arc<Faults>) -> Result<Self, OpenError> {
+    fn new(
+        endpoint: &Arc<Endpoint>,
+        config: &Config,
+        faults: &Arc<Faults>,
+        state: &Arc<DatabaseState>,
+    ) -> Result<Self, OpenError> {
         let mut manager = ManagerConfig::default();
         // A broken connection is distinguished from a good one without asking the server.
         manager.recycling_method = RecyclingMethod::Fast;
-        let endpoint = Arc::clone(endpoint);
+        let (endpoint, state) = (Arc::clone(endpoint), Arc::clone(state));
         manager.custom_setup = Box::new(move |_| {
-            let endpoint = Arc::clone(&endpoint);
-            async move { endpoint.connect().await }.boxed()
+            let (endpoint, state) = (Arc::clone(&endpoint), Arc::clone(&state));
+            async move {
+                let mut conn = endpoint.connect().await?;
+                let verified = timeline::verify(&mut conn, &state).await;
+                verified.map_err(ConnectionError::CouldntSetupConfiguration)?;
+                Ok(conn)
+            }
+            .boxed()
         });
         let manager = AsyncDieselConnectionManager::new_with_config("", manager);
         let size = config.pool_size.max(1);
@@ -175,8 +188,9 @@ impl Registry {
         endpoint: &Arc<Endpoint>,
         config: &Config,
         faults: &Arc<Faults>,
+        state: &Arc<DatabaseState>,
     ) -> Result<Pool, OpenError> {
-        let pool = Pool::new(endpoint, config, faults)?;
+        let pool = Pool::new(endpoint, config, faults, state)?;
         self.pools.lock().unwrap_or_else(PoisonError::into_inner).push(Known {
             connections: pool.connections.weak(),
             readers: pool.readers.clone(),

@@ -8,6 +8,7 @@ use diesel::prelude::*;
 use forecourt_accounts::{AccountReader, AccountStore, ApiKey, Business, KeyId, SecretHash, StoredCredential};
 use forecourt_dealership::DeletionKind;
 use forecourt_kernel::{BoxError, BusinessId, ScopeSet, StoreError, StoreResult, Timestamp};
+use ipnet::IpNet;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -206,6 +207,8 @@ impl AccountStore for Writing {
             created: key.created.epoch_seconds(),
             expires: key.expires.map(Timestamp::epoch_seconds),
             revoked: key.revoked.map(Timestamp::epoch_seconds),
+            addresses: written_networks(&key.from),
+            last_used: key.last_used.map(Timestamp::epoch_seconds),
         };
         diesel::insert_into(api_keys::table)
             .values(row)
@@ -232,6 +235,46 @@ impl AccountStore for Writing {
             .await;
         Ok(known.optional().map_err(store_error)?.is_some())
     }
+
+    async fn expire_key(&mut self, key: &KeyId, at: Timestamp) -> StoreResult<bool> {
+        let standing = api_keys::table.find(key.as_str()).filter(api_keys::revoked.is_null());
+        let expiring = diesel::update(standing)
+            .set(api_keys::expires.eq(at.epoch_seconds()))
+            .execute(self.conn().await?)
+            .await
+            .map_err(store_error)?;
+        Ok(expiring > 0)
+    }
+
+    async fn note_key_uses(&mut self, uses: &[(KeyId, Timestamp)]) -> StoreResult<()> {
+        for (key, hour) in uses {
+            let hour = hour.epoch_seconds();
+            let earlier = api_keys::table
+                .find(key.as_str())
+                .filter(api_keys::last_used.is_null().or(api_keys::last_used.lt(hour)));
+            diesel::update(earlier)
+                .set(api_keys::last_used.eq(hour))
+                .execute(self.conn().await?)
+                .await
+                .map_err(store_error)?;
+        }
+        Ok(())
+    }
+}
+
+fn written_networks(networks: &[IpNet]) -> Option<String> {
+    let written: Vec<_> = networks.iter().map(ToString::to_string).collect();
+    (!written.is_empty()).then(|| written.join(","))
+}
+
+/// A key whose networks cannot be read is of no use, rather than good for any address.
+fn read_networks(written: Option<&str>) -> StoreResult<Vec<IpNet>> {
+    let networks = written.map(|written| written.split(',').map(str::parse).collect());
+    let networks: Option<Result<Vec<IpNet>, _>> = networks;
+    networks
+        .transpose()
+        .map(Option::unwrap_or_default)
+        .map_err(|failure| unreadable("addresses", failure))
 }
 
 fn business_values(business: &Business) -> StoreResult<BusinessValues> {
@@ -303,6 +346,8 @@ fn read_key(row: ApiKeyRow) -> StoreResult<ApiKey> {
         created: Timestamp::from_epoch_seconds(row.created),
         expires: row.expires.map(Timestamp::from_epoch_seconds),
         revoked: row.revoked.map(Timestamp::from_epoch_seconds),
+        from: read_networks(row.addresses.as_deref())?,
+        last_used: row.last_used.map(Timestamp::from_epoch_seconds),
     })
 }
 

@@ -7,7 +7,7 @@ use diesel::dsl::{exists, not};
 use diesel::prelude::*;
 use forecourt_blogs::{
     Article, ArticleBody, ArticleFilter, ArticleHead, ArticleId, ArticleReader, ArticleStatus, ArticleStore,
-    DuePublication, ListedArticle, Slug,
+    DuePublication, ListedArticle, Publication, Slug,
 };
 use forecourt_kernel::{BusinessId, Page, PageRequest, Range, StoreError, StoreResult, Timestamp, Version, fold};
 
@@ -46,6 +46,7 @@ diesel::table! {
         category_folded -> Text,
         author_folded -> Text,
         announced -> Bool,
+        undated -> Bool,
         announce_at -> Nullable<BigInt>,
         head -> Text,
         body -> Text,
@@ -70,6 +71,7 @@ struct ArticleRow {
     created: i64,
     updated: i64,
     announced: bool,
+    undated: bool,
     head: String,
     body: String,
 }
@@ -87,6 +89,7 @@ struct ArticleValues {
     category_folded: String,
     author_folded: String,
     announced: bool,
+    undated: bool,
     announce_at: Option<i64>,
     head: String,
     body: String,
@@ -97,13 +100,13 @@ impl ArticleValues {
         let Article {
             version,
             updated,
-            announced,
+            publication,
             head,
             body,
             ..
         } = article;
         let published_at = head.published_at.0.epoch_seconds();
-        let is_awaited = head.status == ArticleStatus::Published && !announced;
+        let is_awaited = head.status == ArticleStatus::Published && !publication.announced;
         Ok(Self {
             version: version.number(),
             updated: updated.epoch_seconds(),
@@ -112,7 +115,8 @@ impl ArticleValues {
             published_at,
             category_folded: fold(&head.category),
             author_folded: fold(&head.author),
-            announced: *announced,
+            announced: publication.announced,
+            undated: publication.undated,
             announce_at: is_awaited.then_some(published_at),
             head: serde_json::to_string(head).map_err(other)?,
             body: serde_json::to_string(body).map_err(other)?,
@@ -137,7 +141,10 @@ impl TryFrom<ArticleRow> for Article {
             version: Version::new(row.version),
             created: Timestamp::from_epoch_seconds(row.created),
             updated: Timestamp::from_epoch_seconds(row.updated),
-            announced: row.announced,
+            publication: Publication {
+                announced: row.announced,
+                undated: row.undated,
+            },
             head: read_head(row.id, &row.head)?,
             body: serde_json::from_str(&row.body).map_err(|failure| unreadable(row.id, &failure))?,
         })
@@ -152,6 +159,8 @@ fn selection(business: BusinessId, filter: &ArticleFilter, now: Timestamp) -> Se
         author,
         tag,
         url,
+        created,
+        updated,
     } = filter;
     let mut list = Selection::all(ARTICLES, business);
     let now = now.epoch_seconds();
@@ -172,6 +181,8 @@ fn selection(business: BusinessId, filter: &ArticleFilter, now: Timestamp) -> Se
     list.text("author_folded", author.as_ref());
     list.noted("article_tags", "article_id", "tag", tag.as_deref());
     list.is("url", url.as_deref());
+    list.created(*created);
+    list.updated(*updated);
     list
 }
 
@@ -378,7 +389,7 @@ impl ArticleStore for Writing {
         business: BusinessId,
         head: ArticleHead,
         body: ArticleBody,
-        announced: bool,
+        publication: Publication,
         at: Timestamp,
     ) -> StoreResult<Article> {
         let conn = self.conn().await?;
@@ -388,7 +399,7 @@ impl ArticleStore for Writing {
             version: Version::FIRST,
             created: at,
             updated: at,
-            announced,
+            publication,
             head,
             body,
         };

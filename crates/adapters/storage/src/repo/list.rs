@@ -14,7 +14,7 @@ use forecourt_kernel::{BusinessId, PageRequest, Position, Range, StoreResult};
 use super::session::Reads;
 use super::{Conn, dialect, search};
 use crate::error::store_error;
-use crate::schema::record_counters;
+use crate::schema::{business_counters, record_counters};
 use crate::selection::{Condition, Counters, Selection, within};
 use crate::statement::{Prepare as _, RunQueryDsl, Select, Sql, Value};
 use crate::totals::{Counted, Totals};
@@ -137,12 +137,23 @@ pub(super) async fn count_write(conn: &mut Conn, business: BusinessId, kind: &st
         .map_err(store_error)
 }
 
+/// Whether the stamps of a business's records run against their numbers somewhere, since the clock was put back.
+pub(super) async fn are_stamps_unordered(conn: &mut Conn, business: BusinessId) -> StoreResult<bool> {
+    let row = business_counters::table
+        .find(business.get())
+        .select(business_counters::stamps_unordered);
+    let unordered: Option<bool> = row.get_result(conn).await.optional().map_err(store_error)?;
+    Ok(unordered.unwrap_or_default())
+}
+
 /// A list as statements read it.
 struct List<'a> {
     selection: &'a Selection,
     /// The ids that those have which were made then.
     first: Option<i64>,
     last: Option<i64>,
+    /// When they were made, where that says nothing of their ids.
+    created: Option<Range<i64>>,
     /// The id that the cursor marks.
     before: Option<i64>,
     /// A query for the ids of few records. All that pass are among them.
@@ -154,6 +165,17 @@ struct List<'a> {
 impl<'a> List<'a> {
     async fn of(conn: &mut Conn, selection: &'a Selection) -> StoreResult<Self> {
         let Range { from, to } = selection.created;
+        if (from.is_some() || to.is_some()) && are_stamps_unordered(conn, selection.business).await? {
+            return Ok(Self {
+                selection,
+                first: None,
+                last: None,
+                created: Some(selection.created),
+                before: None,
+                few: None,
+                is_common: false,
+            });
+        }
         let first = match from {
             Some(from) => Some(first_since(conn, selection, from).await?),
             None => None,
@@ -166,6 +188,7 @@ impl<'a> List<'a> {
             selection,
             first,
             last,
+            created: None,
             before: None,
             few: None,
             is_common: false,
@@ -189,16 +212,18 @@ impl<'a> List<'a> {
     /// Counts what passes, unless that was done since the last write.
     async fn counted(&mut self, session: &mut impl Reads, remembered: Option<Counted>) -> StoreResult<Counted> {
         // First: what is written while others are being counted makes the total outdated, and never the other way round.
+        let epoch = session.epoch();
         let (of, writes) = records(session.conn().await?, self.selection).await?;
         if self.selection.is_all() {
             return Ok(Counted {
                 total: of,
                 of,
                 writes,
+                epoch,
                 narrowed: None,
             });
         }
-        let holds = |known: &Counted| known.writes == writes && self.selection.stands_still();
+        let holds = |known: &Counted| (known.epoch, known.writes) == (epoch, writes) && self.selection.stands_still();
         if let Some(known) = remembered.filter(holds) {
             return Ok(known);
         }
@@ -210,6 +235,7 @@ impl<'a> List<'a> {
             total,
             of,
             writes,
+            epoch,
             narrowed,
         };
         if let Some(totals) = known_totals(session, self.selection) {
@@ -223,6 +249,7 @@ impl<'a> List<'a> {
         let has_others = self.selection.conditions.len() > 1;
         let has_patterns = self.selection.patterns().next().is_some();
         match counted {
+            _ if self.created.is_some() => i64::MAX,
             _ if self.is_sorted() && !has_others => wanted,
             // How many pass says nothing of how many an index finds for one of the conditions.
             _ if !self.is_common && (has_patterns || has_others && !self.is_sorted()) => i64::MAX,
@@ -398,6 +425,16 @@ impl<'a> List<'a> {
         if let Some(few) = &self.few {
             sql.sql(&format!(" AND {source_id} IN (")).append(few.clone()).sql(")");
         }
+        if let Some(created) = self.created {
+            let table = self.selection.kind.table;
+            sql.sql(&format!(
+                " AND {source_id} IN (SELECT id FROM {table} WHERE business_id = "
+            ))
+            .bind(business.get())
+            .sql(" AND ");
+            within(&mut sql, "created", created);
+            sql.sql(")");
+        }
         if let Some(first) = self.first {
             sql.sql(&format!(" AND {source_id} >= ")).bind(first);
         }
@@ -439,7 +476,7 @@ pub(super) fn like(pattern: &str) -> String {
 
 /// The id of the first record that was not made before `stamp`: if there is none, one that the next record may have.
 ///
-/// A record is never made before one that has a lower id, so the ids are halved until it is found.
+/// Where stamps rise with ids, so that these are halved until it is found.
 async fn first_since(conn: &mut Conn, selection: &Selection, stamp: i64) -> StoreResult<i64> {
     let table = selection.kind.table;
     let business = selection.business.get();

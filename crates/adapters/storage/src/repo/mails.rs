@@ -1,78 +1,290 @@
-//! Mails that wait to be sent.
+//! Mails that wait to be sent, and how many a business has sent in a day.
 
 use async_trait::async_trait;
+use diesel::QueryableByName;
 use diesel::prelude::*;
-use forecourt_dealership::MailQueue;
+use diesel::sql_types::BigInt;
+use forecourt_dealership::{MailQueue, TakenMails};
 use forecourt_kernel::{BusinessId, Mail, MailOutbox, PendingMail, StoreResult, Timestamp};
 
 use super::dialect;
 use super::session::Writing;
-use crate::error::store_error;
+use crate::error::{other, store_error};
 use crate::models::{MailRow, NewMailRow};
-use crate::schema::mails;
+use crate::schema::{mail_quotas, mails};
 use crate::statement::{Prepare as _, RunQueryDsl};
+
+const DAY: i64 = 86_400;
+/// How many mails of a business one transaction puts off to another day.
+const PUT_OFF_AT_ONCE: i64 = 500;
 
 #[async_trait]
 impl MailOutbox for Writing {
     async fn queue_mail(&mut self, business: BusinessId, mail: Mail, at: Timestamp) -> StoreResult<()> {
-        let Mail {
-            to,
-            subject,
-            text,
-            message_id,
-            in_reply_to,
-            reply_to,
-        } = mail;
-        let row = NewMailRow {
-            business_id: business.get(),
-            recipient: to,
-            subject,
-            text,
-            attempts: 0,
-            due: at.epoch_seconds(),
-            message_id,
-            in_reply_to,
-            reply_to,
-        };
+        let row = new_row(business, mail, at, false);
         self.buffer(business).await?.mail(row);
         Ok(())
+    }
+
+    async fn queue_awaited_mail(&mut self, business: BusinessId, mail: Mail, at: Timestamp) -> StoreResult<bool> {
+        let is_claimed = self.claim_mail(business, at).await?;
+        if is_claimed {
+            let row = new_row(business, mail, at, true);
+            self.buffer(business).await?.mail(row);
+        }
+        Ok(is_claimed)
+    }
+
+    async fn claim_mail(&mut self, business: BusinessId, at: Timestamp) -> StoreResult<bool> {
+        Ok(self.claim_mails(business.get(), at, 1).await? > 0)
+    }
+}
+
+fn new_row(business: BusinessId, mail: Mail, at: Timestamp, claimed: bool) -> NewMailRow {
+    let Mail {
+        to,
+        subject,
+        text,
+        message_id,
+        in_reply_to,
+        reply_to,
+    } = mail;
+    NewMailRow {
+        business_id: business.get(),
+        recipient: to,
+        subject,
+        text,
+        attempts: 0,
+        due: at.epoch_seconds(),
+        message_id,
+        in_reply_to,
+        reply_to,
+        claimed,
+        queued: Some(at.epoch_seconds()),
+    }
+}
+
+#[derive(QueryableByName)]
+struct WaitingRow {
+    #[diesel(sql_type = BigInt)]
+    business_id: i64,
+}
+
+/// The businesses with due mails, of those behind `after` and up to `until`, in their order. Each is found by its first entry in the
+/// index, and its first due mail likewise, however many mails it has.
+fn waiting(after: i64, until: i64, now: i64, limit: usize) -> String {
+    format!(
+        "WITH RECURSIVE waiting (business_id) AS (\
+         SELECT min(mails.business_id) FROM mails WHERE mails.business_id > {after} \
+         UNION ALL \
+         SELECT (SELECT min(mails.business_id) FROM mails WHERE mails.business_id > waiting.business_id) \
+         FROM waiting WHERE waiting.business_id < {until}) \
+         SELECT waiting.business_id FROM waiting WHERE waiting.business_id <= {until} AND \
+         (SELECT mails.due FROM mails WHERE mails.business_id = waiting.business_id ORDER BY mails.due LIMIT 1) <= {now} \
+         LIMIT {limit}"
+    )
+}
+
+/// What mails of one business came to.
+#[derive(Default)]
+struct Share {
+    rows: Vec<MailRow>,
+    /// Whether there were as many as there was room for.
+    is_full: bool,
+    /// Whether the business may send no more in the day.
+    is_spent: bool,
+}
+
+impl Writing {
+    /// Takes at most so many of the mails that a business may send in the UTC day of `at`; answers how many.
+    async fn claim_mails(&mut self, business: i64, at: Timestamp, wanted: i64) -> StoreResult<i64> {
+        let Some(limit) = self.dependencies.mails_per_day else {
+            return Ok(wanted);
+        };
+        let today = at.epoch_seconds().div_euclid(DAY);
+        diesel::insert_into(mail_quotas::table)
+            .values((
+                mail_quotas::business_id.eq(business),
+                mail_quotas::day.eq(today),
+                mail_quotas::mails.eq(0),
+            ))
+            .on_conflict_do_nothing()
+            .execute(self.conn().await?)
+            .await
+            .map_err(store_error)?;
+        let quota = mail_quotas::table.find(business);
+        let (day, sent): (i64, i64) = dialect::for_no_key_update!(quota.select((mail_quotas::day, mail_quotas::mails)))
+            .get_result(self.conn().await?)
+            .await
+            .map_err(store_error)?;
+        // The clock of another server may be in the next day already: then that day counts.
+        let (day, sent) = if day == today || day == today + 1 {
+            (day, sent)
+        } else {
+            (today, 0)
+        };
+        let claimed = wanted.min(i64::from(limit) - sent).max(0);
+        if claimed > 0 {
+            diesel::update(quota)
+                .set((mail_quotas::day.eq(day), mail_quotas::mails.eq(sent + claimed)))
+                .execute(self.conn().await?)
+                .await
+                .map_err(store_error)?;
+        }
+        Ok(claimed)
+    }
+
+    /// At most so many businesses with due mails, beginning behind one of them and going round.
+    async fn businesses_with_mails(&mut self, after: i64, now: i64, limit: usize) -> StoreResult<Vec<i64>> {
+        let due = mails::table.filter(mails::due.le(now)).order(mails::due).limit(1);
+        let first: Option<i64> = due
+            .select(mails::id)
+            .get_result(self.conn_after_sending().await?)
+            .await
+            .optional()
+            .map_err(store_error)?;
+        let mut found = Vec::new();
+        if first.is_none() {
+            return Ok(found);
+        }
+        for (after, until) in [(after, i64::MAX), (0, after)] {
+            let rows: Vec<WaitingRow> = diesel::sql_query(waiting(after, until, now, limit - found.len()))
+                .load(self.conn().await?)
+                .await
+                .map_err(store_error)?;
+            found.extend(rows.into_iter().map(|row| row.business_id));
+        }
+        Ok(found)
+    }
+
+    /// Leases at most `room` due mails of a business, those that have waited longest.
+    async fn take_share(&mut self, business: i64, now: Timestamp, lease: Timestamp, room: usize) -> StoreResult<Share> {
+        let due = mails::table
+            .filter(mails::business_id.eq(business))
+            .filter(mails::due.le(now.epoch_seconds()))
+            .order((mails::due, mails::id))
+            .limit(i64::try_from(room).map_err(other)?)
+            .select(MailRow::as_select());
+        let mut rows: Vec<MailRow> = dialect::skip_locked!(due)
+            .load(self.conn().await?)
+            .await
+            .map_err(store_error)?;
+        let is_full = rows.len() >= room;
+        let wanted = rows.iter().filter(|row| !row.claimed).count();
+        let mut granted = 0;
+        if wanted > 0 {
+            let wanted = i64::try_from(wanted).map_err(other)?;
+            granted = self.claim_mails(business, now, wanted).await?;
+        }
+        let is_spent = granted < i64::try_from(wanted).map_err(other)?;
+        rows.retain(|row| {
+            let is_granted = row.claimed || granted > 0;
+            granted -= i64::from(!row.claimed);
+            is_granted
+        });
+        let ids: Vec<i64> = rows.iter().map(|row| row.id).collect();
+        if !ids.is_empty() {
+            diesel::update(mails::table.filter(mails::id.eq_any(ids)))
+                .set((mails::due.eq(lease.epoch_seconds()), mails::claimed.eq(true)))
+                .execute(self.conn().await?)
+                .await
+                .map_err(store_error)?;
+        }
+        Ok(Share {
+            rows,
+            is_full,
+            is_spent,
+        })
+    }
+
+    /// Has due mails of a business wait for the next UTC day; yields those that are given up since they have waited too long.
+    async fn put_off(&mut self, business: i64, now: i64) -> StoreResult<Vec<i64>> {
+        let tomorrow = (now.div_euclid(DAY) + 1) * DAY;
+        let due = mails::table
+            .filter(mails::business_id.eq(business))
+            .filter(mails::due.le(now))
+            .filter(mails::claimed.eq(false))
+            .order((mails::due, mails::id))
+            .limit(PUT_OFF_AT_ONCE)
+            .select((mails::id, mails::queued));
+        let due: Vec<(i64, Option<i64>)> = dialect::skip_locked!(due)
+            .load(self.conn().await?)
+            .await
+            .map_err(store_error)?;
+        let is_old =
+            |queued: Option<i64>| queued.is_some_and(|queued| queued + TakenMails::MAX_WAIT_SECONDS < tomorrow);
+        let of = |wanted: bool| {
+            let rows = due.iter().filter(|(_, queued)| is_old(*queued) == wanted);
+            rows.map(|(id, _)| *id).collect::<Vec<_>>()
+        };
+        let (given_up, waiting) = (of(true), of(false));
+        if !given_up.is_empty() {
+            diesel::delete(mails::table.filter(mails::id.eq_any(given_up.clone())))
+                .execute(self.conn().await?)
+                .await
+                .map_err(store_error)?;
+        }
+        if !waiting.is_empty() {
+            diesel::update(mails::table.filter(mails::id.eq_any(waiting)))
+                .set(mails::due.eq(tomorrow))
+                .execute(self.conn().await?)
+                .await
+                .map_err(store_error)?;
+        }
+        // A server of the version before does not say when it queued a mail.
+        let unknown: Vec<i64> = due
+            .iter()
+            .filter(|(_, queued)| queued.is_none())
+            .map(|(id, _)| *id)
+            .collect();
+        if !unknown.is_empty() {
+            diesel::update(mails::table.filter(mails::id.eq_any(unknown)))
+                .set(mails::queued.eq(now))
+                .execute(self.conn().await?)
+                .await
+                .map_err(store_error)?;
+        }
+        Ok(given_up)
     }
 }
 
 #[async_trait]
 impl MailQueue for Writing {
-    async fn take_mails(&mut self, now: Timestamp, lease: Timestamp, limit: u32) -> StoreResult<Vec<PendingMail>> {
-        let due = mails::table
-            .filter(mails::due.le(now.epoch_seconds()))
-            .order(mails::due)
-            .limit(limit.into())
-            .select(MailRow::as_select());
-        let rows: Vec<MailRow> = dialect::skip_locked!(due)
-            .load(self.conn().await?)
-            .await
-            .map_err(store_error)?;
-        let ids: Vec<i64> = rows.iter().map(|row| row.id).collect();
-        if !ids.is_empty() {
-            diesel::update(mails::table.filter(mails::id.eq_any(ids)))
-                .set(mails::due.eq(lease.epoch_seconds()))
-                .execute(self.conn().await?)
-                .await
-                .map_err(store_error)?;
-        }
-        let take = |row: MailRow| PendingMail {
-            id: row.id,
-            business: BusinessId::new(row.business_id),
-            mail: Mail {
-                to: row.recipient,
-                subject: row.subject,
-                text: row.text,
-                message_id: row.message_id,
-                in_reply_to: row.in_reply_to,
-                reply_to: row.reply_to,
-            },
-            attempts: u32::try_from(row.attempts).unwrap_or_default(),
+    async fn take_mails(
+        &mut self,
+        after: BusinessId,
+        now: Timestamp,
+        lease: Timestamp,
+        limit: u32,
+    ) -> StoreResult<TakenMails> {
+        let limit = limit as usize;
+        let mut businesses = self
+            .businesses_with_mails(after.get(), now.epoch_seconds(), limit)
+            .await?;
+        let mut taken = TakenMails {
+            last: businesses.last().copied().map(BusinessId::new),
+            ..TakenMails::default()
         };
-        Ok(rows.into_iter().map(take).collect())
+        let share = limit.checked_div(businesses.len()).unwrap_or_default();
+        // In one order on every server, so that none waits for another's lock while that waits for one of its own.
+        businesses.sort_unstable();
+        for business in businesses {
+            let Share {
+                rows,
+                is_full,
+                is_spent,
+            } = self.take_share(business, now, lease, share).await?;
+            taken.mails.extend(rows.into_iter().map(pending));
+            taken.more |= is_full;
+            if is_spent {
+                let given_up = self.put_off(business, now.epoch_seconds()).await?;
+                let business = BusinessId::new(business);
+                taken.given_up.extend(given_up.into_iter().map(|id| (id, business)));
+                taken.over_quota.push(business);
+                taken.more = true;
+            }
+        }
+        Ok(taken)
     }
 
     async fn drop_mail(&mut self, id: i64) -> StoreResult<()> {
@@ -94,5 +306,21 @@ impl MailQueue for Writing {
             .await
             .map_err(store_error)?;
         Ok(())
+    }
+}
+
+fn pending(row: MailRow) -> PendingMail {
+    PendingMail {
+        id: row.id,
+        business: BusinessId::new(row.business_id),
+        mail: Mail {
+            to: row.recipient,
+            subject: row.subject,
+            text: row.text,
+            message_id: row.message_id,
+            in_reply_to: row.in_reply_to,
+            reply_to: row.reply_to,
+        },
+        attempts: u32::try_from(row.attempts).unwrap_or_default(),
     }
 }

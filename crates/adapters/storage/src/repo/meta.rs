@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use diesel::prelude::*;
-use forecourt_kernel::{BusinessId, Epoch, StoreResult, Timestamp};
+use forecourt_kernel::{BusinessId, Clock, Epoch, StoreResult, Timestamp};
 
 use super::{Conn, Engine, Session, dialect};
 use crate::error::{other, store_error};
@@ -65,12 +65,31 @@ impl Engine {
         let timeline = dialect::timeline(&mut conn).await?;
         let facts = facts(&mut conn).await?;
         drop(conn);
+        let seen = timeline.clone();
         let facts = match facts {
             Some(facts) if timeline.is_none() || timeline == facts.timeline => facts,
             Some(_) | None => self.note_identity(installation, timeline, now).await?,
         };
         self.state().take_up(facts.epoch);
+        if let Some(seen) = seen {
+            self.state().note_timeline(seen);
+        }
         Ok(facts)
+    }
+
+    /// By how many milliseconds `clock` is ahead of the database's own at least, or behind it; none if it has none.
+    pub(crate) async fn clock_offset(&self, clock: &dyn Clock) -> StoreResult<Option<i64>> {
+        let mut conn = self.read(Effort::Light).await?;
+        let before = clock.moment().epoch_millis();
+        let Some(its) = dialect::clock(&mut conn).await? else {
+            return Ok(None);
+        };
+        let after = clock.moment().epoch_millis();
+        Ok(Some(if its < before {
+            before - its
+        } else {
+            (after - its).min(0)
+        }))
     }
 
     async fn note_identity(

@@ -15,6 +15,8 @@
 //! 6. deliveries, by business and id;
 //! 7. queues of deliveries, by business and webhook, as the last that a transaction does.
 //!
+//! Nothing but what the commit sends is locked behind a business's quota of mails (`mail_quotas`); those of several are locked by business.
+//!
 //! Two transactions of one business that come as far as its counters go on one after the other: so what stands under 5 needs no order of
 //! its own, provided that a transaction which locks any of it has the counters ([`Writing::lock_counters`](session::Writing)). Those who
 //! have not, and those who go through all businesses, lock what is free and leave the rest for the next time (`skip_locked!`). A row
@@ -23,6 +25,7 @@
 use super::{Conn, Db, Engine, Flight, Reader, Session, deliveries, dialect, search};
 
 mod accounts;
+mod age;
 mod backlog;
 mod blogs;
 mod contacts;

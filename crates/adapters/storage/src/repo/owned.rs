@@ -30,6 +30,7 @@ impl OwnedTable {
 /// What would be acted on, and so is deleted before what the areas own.
 const FIRST: &[OwnedTable] = &[
     OwnedTable::new("mails", "id", 100),
+    OwnedTable::new("mail_quotas", "business_id", 1),
     OwnedTable::new("webhook_deliveries", "id", 500),
     OwnedTable::new("webhook_queues", "webhook_id", 500),
     OwnedTable::new("idempotency_keys", "key", 100),

@@ -100,11 +100,15 @@ fn selection(business: BusinessId, filter: &ReviewFilter) -> Selection {
         status,
         source,
         verified,
+        created,
+        updated,
     } = filter;
     let mut list = Selection::all(REVIEWS, business);
     list.is("status", status.map(ReviewStatus::name));
     list.text("source_folded", source.as_ref());
     list.is("verified", verified.map(i64::from));
+    list.created(*created);
+    list.updated(*updated);
     list
 }
 

@@ -13,7 +13,7 @@ use diesel::prelude::*;
 use diesel::sql_types::Text;
 use diesel::upsert::excluded;
 use forecourt_dealership as dealership;
-use forecourt_kernel::{BusinessId, Event, EventSequence, NewEvent, StoreError, StoreResult, Timestamp};
+use forecourt_kernel::{BusinessId, Epoch, Event, EventSequence, NewEvent, StoreError, StoreResult};
 use tokio::sync::oneshot;
 
 use super::group_commit::{GroupCommit, MEMBERS, Turn};
@@ -89,6 +89,9 @@ pub(super) trait Reads: Send {
 
     /// What is known of the totals of lists, if it holds for this session.
     fn totals(&self) -> Option<Arc<Totals>>;
+
+    /// The database's epoch.
+    fn epoch(&self) -> Epoch;
 }
 
 impl Reads for Reading {
@@ -108,6 +111,10 @@ impl Reads for Reading {
     fn totals(&self) -> Option<Arc<Totals>> {
         Some(Arc::clone(self.engine.totals()))
     }
+
+    fn epoch(&self) -> Epoch {
+        self.engine.state().epoch()
+    }
 }
 
 impl Reads for Writing {
@@ -122,6 +129,10 @@ impl Reads for Writing {
     /// What this transaction has written may never be committed, so no other one is to see its counts.
     fn totals(&self) -> Option<Arc<Totals>> {
         None
+    }
+
+    fn epoch(&self) -> Epoch {
+        self.engine.state().epoch()
     }
 }
 
@@ -357,15 +368,11 @@ impl Writing {
             numbers.lead_writes += lead_writes;
             for (what, id) in new_events.into_iter().zip(ids) {
                 numbers.event_sequence += 1;
-                // Stamps never run against numbers, even if the clock goes back.
-                numbers.event_created = numbers.event_created.max(what.at.epoch_seconds());
+                let at = numbers.stamp_event(what.at);
                 recorded.push(Event {
                     sequence: EventSequence(numbers.event_sequence),
                     id,
-                    what: NewEvent {
-                        at: Timestamp::from_epoch_seconds(numbers.event_created),
-                        ..what
-                    },
+                    what: NewEvent { at, ..what },
                 });
             }
             subscribers = self.transaction.locked.as_ref().map_or(0, |locked| locked.subscribers);

@@ -116,6 +116,12 @@ pub(crate) async fn timeline(_: &mut super::Conn) -> forecourt_kernel::StoreResu
     Ok(None)
 }
 
+/// What the database's server takes the time to be: a file has none.
+#[expect(clippy::unused_async, reason = "PostgreSQL is asked")]
+pub(crate) async fn clock(_: &mut super::Conn) -> forecourt_kernel::StoreResult<Option<i64>> {
+    Ok(None)
+}
+
 pub(crate) use {
     for_key_share, for_no_key_update, for_update, insert_for_ids, insert_many, read_locked, share_unlocked,
     skip_locked, stored,

@@ -30,7 +30,7 @@ use diesel::sql_types::Text;
 use diesel_async::SimpleAsyncConnection as _;
 use forecourt_contacts::{Address, ContactDraft, ContactFilter, DuplicateKind, DuplicateProbe, WholeText};
 use forecourt_kernel::{
-    BusinessId, ContactId, Country, Cursor, EventName, EventSequence, LeadId, LeadNoteId, NewEvent, PageRequest,
+    BusinessId, ContactId, Country, Cursor, EventName, EventSequence, LeadId, LeadNoteId, Mail, NewEvent, PageRequest,
     Position, Range, SiteId, StaffId, TextFilter, VehicleId, View, WebhookId,
 };
 use forecourt_leads::{LeadDraft, LeadFilter, LeadStatus, Phone, Rating, SenderKeys, VehicleChoice, VehicleClue};
@@ -368,7 +368,7 @@ async fn each_list_of_vehicles_has_an_index(installation: Installation) {
 }
 
 /// Each filter by itself. A new one does not compile before it has its case.
-fn contact_filters() -> [ContactFilter; 9] {
+fn contact_filters() -> [ContactFilter; 11] {
     let ContactFilter {
         email: _,
         name: _,
@@ -377,10 +377,16 @@ fn contact_filters() -> [ContactFilter; 9] {
         zip: _,
         telephone: _,
         mobile: _,
+        created: _,
+        updated: _,
     } = ContactFilter::default();
     let all = ContactFilter::default;
     let text = || Some(WholeText::new("x"));
     let phone = Phone::parse("+441632960123", Country::GB).ok();
+    let lately = Some(Range {
+        from: Some(at(0)),
+        to: Some(at(4)),
+    });
     [
         all(),
         ContactFilter {
@@ -403,6 +409,14 @@ fn contact_filters() -> [ContactFilter; 9] {
             ..all()
         },
         ContactFilter { mobile: phone, ..all() },
+        ContactFilter {
+            created: lately,
+            ..all()
+        },
+        ContactFilter {
+            updated: lately,
+            ..all()
+        },
     ]
 }
 
@@ -516,11 +530,14 @@ async fn what_a_deleted_contact_leaves_is_found_by_indexes(installation: Install
 }
 
 async fn each_background_job_has_an_index(installation: Installation) {
-    let (installation, _) = listening(installation).await;
+    let (installation, business) = listening(installation).await;
+    let mut session = installation.begin().await;
+    session.queue_mail(business, Mail::default(), at(9)).await.unwrap();
+    session.commit().await.unwrap();
     let mut session = installation.begin().await;
     overheard();
     session.due_reopenings(at(9), 10).await.unwrap();
-    session.take_mails(at(9), at(99), 10).await.unwrap();
+    session.take_mails(BusinessId::new(0), at(9), at(99), 10).await.unwrap();
     session.purge_expired(at(9), 10).await.unwrap();
     session
         .take_assessments(BusinessId::new(0), at(9), at(99), 10)
@@ -528,7 +545,7 @@ async fn each_background_job_has_an_index(installation: Installation) {
         .unwrap();
     session.commit().await.unwrap();
     let statements = about(&["leads", "mails", "idempotency_keys", "lead_assessments"]);
-    assert_eq!(statements.len(), 4, "{statements:?}");
+    assert_eq!(statements.len(), 7, "{statements:?}");
     for statement in statements {
         no_scan(&statement, &explain(&installation, &statement).await);
     }
@@ -541,9 +558,12 @@ async fn the_backlog_is_measured_by_indexes(installation: Installation) {
     let statements = about(&["webhook_deliveries"]);
     assert_eq!(statements.len(), 1, "{statements:?}");
     let plan = explain(&installation, &statements[0]).await;
-    for index in ["webhook_deliveries_due", "webhook_queues_due", "mails_due"] {
+    for index in ["webhook_deliveries_due", "webhook_queues_due"] {
         assert!(plan.contains(index), "{index} is not used:\n{plan}");
     }
+    let of_mails = ["mails_due", "mails_of_business"];
+    let is_used = of_mails.iter().any(|index| plan.contains(index));
+    assert!(is_used, "none of {of_mails:?} is used:\n{plan}");
     // Of webhooks, which are few, a bounded number is looked at.
     for table in ["webhook_deliveries", "mails"] {
         let on_sqlite = plan.lines().any(|line| line.trim() == format!("SCAN {table}"));
@@ -777,7 +797,10 @@ async fn history_is_forgotten_by_an_index(installation: Installation) {
     let mut session = installation.begin().await;
     session.delete_webhook(business, webhook.id, at(0)).await.unwrap();
     overheard();
-    let gone = session.purge_history(at(40 * 86_400), 99).await.unwrap();
+    let before = at(8 * 86_400);
+    let gone = session.purge_deliveries(before, 99).await.unwrap()
+        + session.purge_webhooks(before, 99).await.unwrap()
+        + session.purge_events(before, 99).await.unwrap();
     session.commit().await.unwrap();
     assert_eq!(gone, 8 + 1 + 8);
     in_order(&installation, overheard()).await;

@@ -1,7 +1,7 @@
 //! The lists of articles, reviews and listings, and what the background looks for in them.
 
 use forecourt_blogs::testing::an_article;
-use forecourt_blogs::{ArticleFilter, ArticleStatus};
+use forecourt_blogs::{ArticleFilter, ArticleStatus, Publication};
 use forecourt_kernel::{Cursor, PageRequest, Position, Range, TextFilter, VehicleId};
 use forecourt_listings::{ChangeRange, Feed, ListingFilter};
 use forecourt_reviews::testing::a_review;
@@ -34,7 +34,7 @@ async fn each_list_of_articles_has_an_index(installation: Installation) {
     for number in 0..9 {
         let (head, body) = an_article(&format!("a-{number}"), json!({}));
         session
-            .insert_article(business, head, body, true, at(number))
+            .insert_article(business, head, body, Publication::default(), at(number))
             .await
             .unwrap();
     }
@@ -45,8 +45,14 @@ async fn each_list_of_articles_has_an_index(installation: Installation) {
         author: _,
         tag: _,
         url: _,
+        created: _,
+        updated: _,
     } = ArticleFilter::default();
     let all = ArticleFilter::default;
+    let lately = Some(Range {
+        from: Some(at(3)),
+        to: Some(at(4)),
+    });
     let text = |text: &str| TextFilter::parse(text).ok();
     for (filter, index) in [
         (all(), ""),
@@ -106,6 +112,20 @@ async fn each_list_of_articles_has_an_index(installation: Installation) {
             },
             "articles_url",
         ),
+        (
+            ArticleFilter {
+                created: lately,
+                ..all()
+            },
+            "",
+        ),
+        (
+            ArticleFilter {
+                updated: lately,
+                ..all()
+            },
+            "articles_updated",
+        ),
     ] {
         let mut plans = String::new();
         for request in pages() {
@@ -134,8 +154,14 @@ async fn each_list_of_reviews_has_an_index(installation: Installation) {
         status: _,
         source: _,
         verified: _,
+        created: _,
+        updated: _,
     } = ReviewFilter::default();
     let all = ReviewFilter::default;
+    let lately = Some(Range {
+        from: Some(at(3)),
+        to: Some(at(4)),
+    });
     for (filter, index) in [
         (all(), ""),
         (
@@ -165,6 +191,20 @@ async fn each_list_of_reviews_has_an_index(installation: Installation) {
                 ..all()
             },
             "reviews_verified",
+        ),
+        (
+            ReviewFilter {
+                created: lately,
+                ..all()
+            },
+            "",
+        ),
+        (
+            ReviewFilter {
+                updated: lately,
+                ..all()
+            },
+            "reviews_updated",
         ),
     ] {
         let mut plans = String::new();

@@ -1,7 +1,7 @@
 //! How much waits to be sent.
 
 use forecourt_dealership::Backlog;
-use forecourt_kernel::{EventName, Mail};
+use forecourt_kernel::{BusinessId, EventName, Mail};
 use forecourt_webhooks::WebhookStatus;
 
 use crate::installation::{Installation, both_engines};
@@ -47,8 +47,8 @@ async fn deliveries_and_mails_of_all_businesses_are_counted(installation: Instal
     };
     assert_eq!(backlog(&installation).await, expected);
     let mut session = installation.begin().await;
-    let mails = session.take_mails(at(9), at(99), 1).await.unwrap();
-    session.drop_mail(mails[0].id).await.unwrap();
+    let taken = session.take_mails(BusinessId::new(0), at(9), at(99), 1).await.unwrap();
+    session.drop_mail(taken.mails[0].id).await.unwrap();
     session.commit().await.unwrap();
     assert_eq!(backlog(&installation).await, Backlog { mails: 1, ..expected });
 }

@@ -875,7 +875,11 @@ async fn a_mail_that_waits_forgets_who_is_erased(installation: Installation) {
     session.commit().await.unwrap();
     installation.erase(ours, &contact).await;
     let mut session = installation.begin().await;
-    let waiting = session.take_mails(at(2), at(9), 9).await.unwrap();
+    let waiting = session
+        .take_mails(BusinessId::new(0), at(2), at(9), 9)
+        .await
+        .unwrap()
+        .mails;
     session.commit().await.unwrap();
     let mut left: Vec<(i64, Mail)> = waiting.into_iter().map(|pending| (pending.id, pending.mail)).collect();
     left.sort_by_key(|(id, _)| *id);

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use forecourt_dealership::Session;
+use forecourt_dealership::{Purged, Session};
 use forecourt_kernel::{
     BusinessId, Cursor, DeliveryId, EventName, LeadId, Moment, PageRequest, Position, Scope, StoreError,
 };
 use forecourt_storage::Storage;
 use forecourt_webhooks::{
-    AttemptRecord, Delivery, DeliveryFilter, DeliveryStatus, DueDelivery, EndpointKey, EndpointState, Events, Next,
-    Room, Topic, Webhook, WebhookDraft, WebhookStatus, disable_damaged,
+    AttemptRecord, Delivery, DeliveryFilter, DeliveryStatus, DueDelivery, EVENTS_KEPT_DAYS, EndpointKey, EndpointState,
+    Events, KEPT_DAYS, Next, Room, Topic, Webhook, WebhookDraft, WebhookStatus, disable_damaged,
 };
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
@@ -47,6 +47,8 @@ both_engines!(
     a_ping_is_queued_again_as_it_was,
     a_history_is_listed_newest_first,
     history_is_forgotten_after_its_time,
+    what_waits_is_never_forgotten,
+    one_purge_takes_what_has_aged_lately_or_a_tenth,
     recording_does_not_wait_for_a_locked_webhook,
     busy_writers_lose_and_double_nothing,
 );
@@ -1197,6 +1199,79 @@ async fn a_history_is_listed_newest_first(installation: Installation) {
     }
 }
 
+/// Forgets what is older at that second than it is kept.
+async fn forget(installation: &Installation, second: i64, limit: u32) -> u32 {
+    let before = |days| at(second - days * DAY);
+    let mut session = installation.begin().await;
+    let gone = session.purge_deliveries(before(KEPT_DAYS), limit).await.unwrap()
+        + session.purge_webhooks(before(KEPT_DAYS), limit).await.unwrap()
+        + session.purge_events(before(EVENTS_KEPT_DAYS), limit).await.unwrap();
+    session.commit().await.unwrap();
+    gone
+}
+
+/// Has all deliveries that wait be delivered.
+async fn end_all(installation: &Installation) {
+    let ended = "UPDATE webhook_deliveries SET status = 1, due = NULL, lease = NULL, settling = NULL WHERE status = 0";
+    installation.execute(ended).await;
+}
+
+async fn what_waits_is_never_forgotten(installation: Installation) {
+    let business = installation.business("acme").await;
+    let webhook = installation.webhook(business, a_webhook()).await;
+    for record in 1..=3 {
+        installation.clock.set(moment(record * 1000));
+        installation.happen(business, CREATED, record).await;
+    }
+    let sent = "UPDATE webhook_deliveries SET status = 1, due = NULL, settling = NULL WHERE sequence <> 2";
+    installation.execute(sent).await;
+    let count = async |table: &str| installation.number(&format!("SELECT count(*) FROM {table}")).await;
+    let late = 400 * DAY;
+    assert_eq!(
+        forget(&installation, late, 99).await,
+        2 + 1,
+        "two deliveries, and the event before the one that waits"
+    );
+    assert_eq!((count("webhook_deliveries").await, count("events").await), (1, 2));
+    let taken = take(&installation, key(business, &webhook), late * 1000, 9).await;
+    assert!(matches!(&*taken, [taken] if taken.data.is_some()), "{taken:?}");
+    // A disabled one does not hold back the log.
+    installation.execute("UPDATE webhooks SET active = false").await;
+    assert_eq!(forget(&installation, late, 99).await, 2);
+    assert_eq!((count("webhook_deliveries").await, count("events").await), (1, 0));
+}
+
+async fn one_purge_takes_what_has_aged_lately_or_a_tenth(installation: Installation) {
+    let business = installation.business("acme").await;
+    installation.webhook(business, a_webhook()).await;
+    for record in 1..=25 {
+        installation.happen(business, CREATED, record).await;
+    }
+    end_all(&installation).await;
+    for table in ["webhook_deliveries", "events"] {
+        let stamp = "CASE WHEN sequence <= 24 THEN sequence ELSE 1000000 END";
+        installation
+            .execute(&format!("UPDATE {table} SET created = {stamp}"))
+            .await;
+    }
+    let quota = async |what, before, since| {
+        let mut reader = installation.read().await;
+        reader.purge_quota(what, at(before), at(since)).await.unwrap()
+    };
+    let newest = installation.read().await.newest_record().await.unwrap();
+    assert!(newest >= Some(at(1_000_000)), "{newest:?}");
+    for what in [Purged::Deliveries, Purged::Events] {
+        // 5, 6, 7 and 8 have aged lately, and four before.
+        assert_eq!(quota(what, 9, 5).await, 4, "{what:?}");
+        assert_eq!(quota(what, 9, 8).await, 3, "{what:?}: a tenth of 25");
+        assert_eq!(quota(what, 9, 0).await, 8, "{what:?}");
+        assert_eq!(quota(what, 1, 0).await, 0, "{what:?}: nothing is so old");
+    }
+    for what in [Purged::Answers, Purged::Webhooks, Purged::ListingRemovals] {
+        assert_eq!(quota(what, 9, 5).await, 0, "{what:?}");
+    }
+}
+
 async fn history_is_forgotten_after_its_time(installation: Installation) {
     let business = installation.business("acme").await;
     let kept = installation.webhook(business, a_webhook()).await;
@@ -1215,12 +1290,9 @@ async fn history_is_forgotten_after_its_time(installation: Installation) {
     session.delete_webhook(business, deleted.id, at(2 * DAY)).await.unwrap();
     session.commit().await.unwrap();
     let installation = &installation;
-    let forget = async |second: i64, limit| {
-        let mut session = installation.begin().await;
-        let gone = session.purge_history(at(second), limit).await.unwrap();
-        session.commit().await.unwrap();
-        gone
-    };
+    // Those of the other one were sent.
+    end_all(installation).await;
+    let forget = async |second: i64, limit| forget(installation, second, limit).await;
     let count = async |table: &str| installation.number(&format!("SELECT count(*) FROM {table}")).await;
     assert_eq!(forget(30 * DAY, 9).await, 0, "for thirty days all is kept");
     assert_eq!(forget(30 * DAY + 1, 1).await, 1, "no more than asked for");

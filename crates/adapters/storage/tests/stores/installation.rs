@@ -65,6 +65,9 @@ macro_rules! on_conn {
     };
 }
 
+/// How many mails a business may send in a day.
+pub(crate) const MAILS_PER_DAY: u32 = 100;
+
 /// A server's storage, on a database of the test's own.
 pub(crate) struct Installation {
     config: Config,
@@ -94,6 +97,7 @@ impl Installation {
             policy: Policy::default(),
             watcher,
             files: FileAddresses::new("https://api.example"),
+            mails_per_day: Some(MAILS_PER_DAY),
         });
         Self {
             config,

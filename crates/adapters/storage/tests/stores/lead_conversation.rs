@@ -232,7 +232,11 @@ async fn a_mail_to_an_erased_contact_is_not_sent(installation: Installation) {
     installation.erase(business, &ann).await;
     installation.finish_deletions().await;
     let mut session = installation.begin().await;
-    let waiting = session.take_mails(at(2), at(9), 9).await.unwrap();
+    let waiting = session
+        .take_mails(BusinessId::new(0), at(2), at(9), 9)
+        .await
+        .unwrap()
+        .mails;
     let to: Vec<_> = waiting.iter().map(|waiting| waiting.mail.to.as_str()).collect();
     assert_eq!(to, ["joann@example.com"]);
 }

@@ -79,6 +79,7 @@ pub(crate) fn a_full_business(tag: &str) -> Business {
             }),
             storage_limit_mb: Some(7),
             language: Some(text("de")),
+            timezone: "Europe/Busingen".parse().ok(),
             mail_texts: Some(BTreeMap::from([(
                 text("de"),
                 BTreeMap::from([(
@@ -164,9 +165,11 @@ pub(crate) fn a_key(number: u8, business: Option<BusinessId>) -> ApiKey {
         secret_hash: SecretHash::from_bytes([number; 32]),
         business,
         scopes: ScopeSet::NONE,
+        from: Vec::new(),
         created: at(0),
         expires: None,
         revoked: None,
+        last_used: None,
     }
 }
 

@@ -28,6 +28,8 @@ mod selection;
 mod shares;
 #[path = "../../src/repo/size.rs"]
 mod size;
+#[path = "../../src/state.rs"]
+mod state;
 #[path = "../../src/statement.rs"]
 mod statement;
 #[path = "../../src/sync.rs"]

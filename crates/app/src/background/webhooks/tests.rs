@@ -85,7 +85,10 @@ fn parts(database: &MemoryDatabase, client: Arc<dyn WebhookClient>) -> (Ports, S
         mailer: Arc::new(NoMail),
         files: Arc::new(forecourt_files::testing::MemoryFileStore::default()),
         installation: "ours".into(),
+        purge_pause: crate::background::PurgePause::default(),
         analyst: None,
+        key_uses: Arc::default(),
+        mail_folder: "mail".into(),
     };
     let sending = Sending {
         buffer: Arc::new(DeliveryBuffer::new(|_| ())),

@@ -36,7 +36,7 @@ pub(crate) struct LogReply {
 #[derive(PartialEq, Eq, Debug, thiserror::Error)]
 pub(crate) enum ListenError {
     /// There is no token to identify the caller.
-    #[error("a token is needed: --token TOKEN, or the environment variable FORECOURT_TOKEN")]
+    #[error("a token is needed: the environment variable FORECOURT_TOKEN names it")]
     NoToken,
     /// The token is not good enough.
     #[error("{server} refuses the token: {code}: {message}")]
@@ -63,6 +63,8 @@ pub(crate) enum ListenError {
 pub(super) enum Problem {
     /// It will not be otherwise later.
     Final(ListenError),
+    /// The log cannot be read on from that place.
+    Expired,
     /// The server is away, or busy.
     Passing {
         /// What is the matter.
@@ -86,6 +88,9 @@ pub(super) struct LogPart {
 pub(super) struct LogMeta {
     /// The cursor to what follows.
     pub(super) position: String,
+    /// The epoch of the server's database; a server of an earlier version has none.
+    #[serde(default)]
+    pub(super) epoch: i64,
 }
 
 /// An event of the log: the body of a delivery, with a number.
@@ -144,6 +149,11 @@ impl Query {
         self.start = Start::After(part.meta.position.clone());
     }
 
+    /// Goes on with what happens from now on.
+    pub(super) fn go_on_from_now(&mut self) {
+        self.start = Start::Latest;
+    }
+
     /// The path that requests it, held back for `wait` while nothing happens.
     pub(super) fn path(&self, wait: Duration) -> String {
         let cursor = match &self.start {
@@ -185,6 +195,7 @@ pub(super) fn check(server: &str, reply: Result<LogReply, DeliveryError>) -> Res
                 message,
             }))
         }
+        410 => Err(Problem::Expired),
         408 | 429 | 500.. => {
             let why = match error_body(&body) {
                 Some(ErrorBody { code, .. }) => format!("status {status}, {code}"),
@@ -291,6 +302,7 @@ mod tests {
                 }
             );
         }
+        assert_eq!(reply(410, "").unwrap_err(), Problem::Expired);
         let away = check(SERVER, Err(DeliveryError::TimedOut)).unwrap_err();
         let why = "there was no answer in time".to_owned();
         assert_eq!(away, Problem::Passing { why, asked: None });

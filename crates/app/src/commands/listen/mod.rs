@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::CommandError;
 use crate::{
-    cli::{ListenArgs, Redacted},
+    cli::{self, ListenArgs},
     output,
     shutdown::Signals,
     system::{SystemClock, SystemRandom},
@@ -45,7 +45,7 @@ impl Listening {
     /// # Errors
     /// [`ListenError::NoToken`], and those of [`wiring`].
     fn new(args: &ListenArgs) -> Result<Self, CommandError> {
-        let Redacted(token) = args.token().ok_or(ListenError::NoToken)?;
+        let token = cli::listen_token().ok_or(ListenError::NoToken)?;
         Ok(Self {
             log: wiring::event_log(&args.server, &token)?,
             client: wiring::local_client()?,
@@ -81,12 +81,9 @@ impl Follower {
     fn new(listening: Listening, args: ListenArgs) -> Self {
         let ListenArgs {
             forward_to,
-            // What the log is read with knows it.
-            token: _,
             server,
             events,
             from_start,
-            secret,
             json,
         } = args;
         let start = if from_start { Start::Oldest } else { Start::Latest };
@@ -94,10 +91,7 @@ impl Follower {
             listening,
             query: Query::new(start, &events),
             server: server.0,
-            secret: secret.map_or_else(
-                || Secret::generate(&SystemRandom),
-                |secret| Secret::from_stored(secret.0),
-            ),
+            secret: cli::listen_secret().map_or_else(|| Secret::generate(&SystemRandom), Secret::from_stored),
             forward_to,
             report: Report { json },
         }
@@ -113,14 +107,21 @@ impl Follower {
             for event in &part.data {
                 self.deliver(event).await?;
             }
+            let epoch = part.meta.epoch;
             self.query.go_on_from(&part);
             sleep_until(again).await;
             part = self.read(log::LONGEST_WAIT).await?;
+            if part.meta.epoch != epoch {
+                output::complaint(format_args!(
+                    "{}: the database went back to an earlier state; events may be missing",
+                    self.server
+                ));
+            }
         }
     }
 
     /// The next part of the log, however long the server is away.
-    async fn read(&self, wait: Duration) -> Result<LogPart, CommandError> {
+    async fn read(&mut self, wait: Duration) -> Result<LogPart, CommandError> {
         let mut pause = FIRST_ABSENCE;
         let mut missed = false;
         loop {
@@ -133,6 +134,14 @@ impl Follower {
                     return Ok(part);
                 }
                 Err(Problem::Final(error)) => return Err(error.into()),
+                Err(Problem::Expired) => {
+                    output::complaint(format_args!(
+                        "{}: the log cannot be read on from there; events are missing, and those from now on follow",
+                        self.server
+                    ));
+                    self.query.go_on_from_now();
+                    sleep(pause).await;
+                }
                 Err(Problem::Passing { why, asked }) => {
                     missed = true;
                     let wait = asked.unwrap_or(pause);

@@ -341,6 +341,7 @@ pub(super) fn sale(rng: &mut impl Rng, terms: &Terms<'_>, price: Option<Money>, 
         price,
         date: at.date(),
         at,
+        handed_over: (terms.status == VehicleStatus::Complete).then_some(at),
     })
 }
 

@@ -22,9 +22,11 @@ fn key(number: u8, business: Option<BusinessId>) -> ApiKey {
         secret_hash: SecretHash::from_bytes([number; 32]),
         business,
         scopes: ScopeSet::NONE,
+        from: Vec::new(),
         created: at(0),
         expires: None,
         revoked: None,
+        last_used: None,
     }
 }
 
@@ -92,6 +94,10 @@ async fn keeps_businesses(store: &mut dyn AccountStore, full: &Business) -> Busi
 async fn keeps_keys(store: &mut dyn AccountStore, business: BusinessId) {
     let full = ApiKey {
         scopes: [Scope::LeadsRead, Scope::LeadsWrite].into_iter().collect(),
+        from: ["192.0.2.7/32", "2001:db8::/32"]
+            .map(|network| network.parse().expect("a network"))
+            .to_vec(),
+        last_used: Some(at(15)),
         expires: Some(at(10)),
         revoked: Some(at(20)),
         ..key(1, Some(business))
@@ -119,6 +125,22 @@ async fn keeps_keys(store: &mut dyn AccountStore, business: BusinessId) {
         assert_eq!(revoked.key.revoked, Some(at(5)), "an earlier revocation stands");
     }
     assert!(!store.revoke_key(&key_id(99), at(0)).await.expect("an answer"));
+
+    assert!(store.expire_key(&key_id(2), at(7)).await.expect("an answer"));
+    let expiring = store.credential(&key_id(2)).await.expect("it is read").expect("a key");
+    assert_eq!(expiring.key.expires, Some(at(7)));
+    for number in [3, 99] {
+        assert!(
+            !store.expire_key(&key_id(number), at(7)).await.expect("an answer"),
+            "a key that is revoked, or none"
+        );
+    }
+    for (second, stored) in [(3_600, 3_600), (0, 3_600), (7_200, 7_200)] {
+        let uses = [(key_id(2), at(second)), (key_id(99), at(second))];
+        store.note_key_uses(&uses).await.expect("they are stored");
+        let used = store.credential(&key_id(2)).await.expect("it is read").expect("a key");
+        assert_eq!(used.key.last_used, Some(at(stored)), "a later hour stands");
+    }
 }
 
 /// Keys cannot be compared: the comparison of hashes is for one purpose alone.
@@ -128,19 +150,23 @@ fn assert_same_key(one: &ApiKey, other: &ApiKey) {
         secret_hash,
         business,
         scopes,
+        from,
         created,
         expires,
         revoked,
+        last_used,
     } = one;
     assert_eq!(
-        (id, business, scopes, created, expires, revoked),
+        (id, business, scopes, from, created, expires, revoked, last_used),
         (
             &other.id,
             &other.business,
             &other.scopes,
+            &other.from,
             &other.created,
             &other.expires,
-            &other.revoked
+            &other.revoked,
+            &other.last_used
         )
     );
     assert_eq!(secret_hash.as_bytes(), other.secret_hash.as_bytes());

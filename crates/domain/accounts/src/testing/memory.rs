@@ -160,6 +160,20 @@ impl<S: HoldsAccounts> AccountStore for S {
         key.revoked.get_or_insert(at);
         Ok(true)
     }
+
+    async fn expire_key(&mut self, key: &KeyId, at: Timestamp) -> StoreResult<bool> {
+        let mut keys = self.held_accounts().keys.iter_mut();
+        let standing = keys.find(|stored| stored.id == *key && stored.revoked.is_none());
+        Ok(standing.map(|key| key.expires = Some(at)).is_some())
+    }
+
+    async fn note_key_uses(&mut self, uses: &[(KeyId, Timestamp)]) -> StoreResult<()> {
+        for key in &mut self.held_accounts().keys {
+            let used = uses.iter().find(|(used, _)| *used == key.id);
+            key.last_used = key.last_used.max(used.map(|(_, hour)| *hour));
+        }
+        Ok(())
+    }
 }
 
 #[async_trait]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use forecourt_kernel::{
     BusinessId, ContactId, Country, Cursor, EventName, EventSequence, LeadId, NewEvent, PageRequest, Phone, Position,
-    StaffId, StoreError, TextFilter, Timestamp, Version, View,
+    Range, StaffId, StoreError, TextFilter, Timestamp, Version, View,
     bounds::MAX_NOTES_SHOWN,
     testing::{Choices, assert_pages},
 };
@@ -569,13 +569,14 @@ async fn fill(store: &mut dyn ContactStore, ours: BusinessId, theirs: BusinessId
     for number in 0..200 {
         let draft = any_contact(&mut choices);
         if number % 4 == 3 {
-            inserted(store, theirs, draft, 0).await;
+            inserted(store, theirs, draft, number).await;
             continue;
         }
-        let mut contact = inserted(store, ours, draft, 0).await;
+        let mut contact = inserted(store, ours, draft, number).await;
         if number % 4 == 2 {
             contact.content = any_contact(&mut choices);
             contact.version = contact.version.next();
+            contact.updated = contact.created.plus_seconds(100);
             store.save_contact(ours, &contact).await.expect("it is saved");
         }
         contacts.insert(contact.id, contact);
@@ -624,6 +625,23 @@ pub fn filters_of_each_kind() -> Vec<ContactFilter> {
             ..all()
         });
     }
+    let seconds = |seconds: i64| Some(at(seconds));
+    for (from, to) in [
+        (seconds(20), seconds(60)),
+        (None, seconds(100)),
+        (seconds(150), None),
+        (seconds(42), seconds(42)),
+    ] {
+        let range = Some(Range { from, to });
+        filters.push(ContactFilter {
+            created: range,
+            ..all()
+        });
+        filters.push(ContactFilter {
+            updated: range,
+            ..all()
+        });
+    }
     filters
 }
 
@@ -638,6 +656,8 @@ pub fn joined_filter(one: &ContactFilter, other: &ContactFilter) -> ContactFilte
         zip: one.zip.or(other.zip),
         telephone: one.telephone.or(other.telephone),
         mobile: one.mobile.or(other.mobile),
+        created: one.created.or(other.created),
+        updated: one.updated.or(other.updated),
     }
 }
 

@@ -7,8 +7,8 @@ use forecourt_kernel::{BusinessId, Clock, StoreError};
 
 use super::{conversation::newest, save_if_changed};
 use crate::{
-    AiRead, Assessment, Conversation, ConversationReader, ConversationStore, DueAssessment, JunkConfidence, Lead,
-    LeadDraft, LeadError, LeadStatus, conversation::conversation,
+    AiRead, Assessment, Conversation, ConversationReader, ConversationStore, DueAssessment, JunkConfidence, JunkMark,
+    JunkedBy, Lead, LeadDraft, LeadError, LeadStatus, conversation::conversation,
 };
 
 /// What became of an assessment.
@@ -85,6 +85,13 @@ pub async fn apply_assessment(
         rating,
         summary,
         status: if is_junk { LeadStatus::Junk } else { content.status },
+        junk: is_junk
+            .then_some(JunkMark {
+                by: JunkedBy::Ai,
+                at: now,
+                confidence: junk_confidence,
+            })
+            .or(content.junk),
         ai: Some(AiRead {
             intent,
             rating_reason: reason,

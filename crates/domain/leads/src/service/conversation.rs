@@ -2,8 +2,8 @@
 
 use forecourt_accounts::{Business, Caller};
 use forecourt_kernel::{
-    Clock, Cursor, Email, LeadId, LeadNoteId, Mail, Page, PageRequest, Position, Target, ValidationErrors,
-    bounds::MAX_NOTES,
+    Clock, Cursor, Email, LeadId, LeadMessageId, LeadNoteId, Mail, Page, PageRequest, Position, Target,
+    ValidationErrors, bounds::MAX_NOTES,
 };
 use forecourt_reference::LeadChannel;
 
@@ -38,6 +38,21 @@ pub async fn list_messages(
     messages.ok_or(LeadError::NotFound(lead))
 }
 
+/// One message of a lead.
+///
+/// # Errors
+/// [`LeadError::NotFound`], then [`LeadError::MessageNotFound`]; [`LeadError::Store`].
+pub async fn read_message(
+    store: &mut dyn ConversationReader,
+    by: &Caller,
+    lead: LeadId,
+    id: LeadMessageId,
+) -> Result<LeadMessage, LeadError> {
+    let found = list_messages(store, by, lead, &PageRequest::of_one(id.get())).await?;
+    let found = found.items.into_iter().find(|message| message.id == id);
+    found.ok_or(LeadError::MessageNotFound(id))
+}
+
 /// The mail that [`add_message`] would queue for `message`, as far as its recipient goes; `None` if it would queue none. A caller
 /// asks the mail server whether it takes the recipient, outside of any transaction, and only then adds the message.
 ///
@@ -68,7 +83,8 @@ pub async fn outgoing_mail(
 ///
 /// # Errors
 /// [`LeadError::Invalid`] as [`validate_message`] finds, then [`LeadError::NotFound`], then [`LeadError::VersionMismatch`], then
-/// [`LeadError::NoAddress`] if it is to be mailed and the lead has no email address; [`LeadError::Store`].
+/// [`LeadError::NoAddress`] if it is to be mailed and the lead has no email address, then [`LeadError::TooManyMails`] if the business
+/// has sent as many mails as it may in a day; [`LeadError::Store`].
 pub async fn add_message(
     store: &mut dyn ConversationStore,
     clock: &dyn Clock,
@@ -101,8 +117,10 @@ pub async fn add_message(
     };
     let mail = recipient.map(|(address, continued)| reply_mail(&added, &content, address, continued, &by.business));
     save(store, now, &by.business, stored, content).await?;
-    if let Some(mail) = mail {
-        store.queue_mail(business, mail, now).await?;
+    if let Some(mail) = mail
+        && !store.queue_awaited_mail(business, mail, now).await?
+    {
+        return Err(LeadError::TooManyMails);
     }
     if added.direction == Direction::In {
         store.request_assessment(business, lead, now).await?;
@@ -122,6 +140,21 @@ pub async fn list_lead_notes(
 ) -> Result<Page<LeadNote>, LeadError> {
     let notes = store.lead_notes(by.business_id(), lead, page).await?;
     notes.ok_or(LeadError::NotFound(lead))
+}
+
+/// One note of a lead.
+///
+/// # Errors
+/// [`LeadError::NotFound`], then [`LeadError::NoteNotFound`]; [`LeadError::Store`].
+pub async fn read_lead_note(
+    store: &mut dyn ConversationReader,
+    by: &Caller,
+    lead: LeadId,
+    id: LeadNoteId,
+) -> Result<LeadNote, LeadError> {
+    let found = list_lead_notes(store, by, lead, &PageRequest::of_one(id.get())).await?;
+    let found = found.items.into_iter().find(|note| note.id == id);
+    found.ok_or(LeadError::NoteNotFound(id))
 }
 
 /// Adds a note to a lead. That is no change of the lead: its stamp stays, and no event reports it (decisions §9).

@@ -156,6 +156,16 @@ impl MemoryLeads {
         owned.map(|(_, lead)| lead)
     }
 
+    /// The lead with the vehicles that it concerns.
+    fn shown(&self, lead: &Lead) -> Lead {
+        let associated = self.associations.iter().filter(|((_, of), _)| *of == lead.id);
+        let mut associated: Vec<(Timestamp, VehicleId)> =
+            associated.map(|((vehicle, _), at)| (*at, *vehicle)).collect();
+        associated.sort_unstable();
+        let associated: Vec<VehicleId> = associated.into_iter().map(|(_, vehicle)| vehicle).collect();
+        lead.clone().concerning(&associated)
+    }
+
     fn vehicles_of(&self, business: BusinessId) -> impl Iterator<Item = &KnownVehicle> {
         self.vehicles
             .iter()
@@ -222,7 +232,7 @@ impl<S: HoldsLeads> LeadReader for S {
         if held.unreadable.contains(&id) {
             return Err(StoreError::Other("the lead cannot be read".into()));
         }
-        Ok(held.of(business, id).cloned())
+        Ok(held.of(business, id).map(|lead| held.shown(lead)))
     }
 
     async fn leads(
@@ -237,7 +247,8 @@ impl<S: HoldsLeads> LeadReader for S {
             let concerns = |vehicle| held.associations.contains_key(&(vehicle, lead.id));
             *owner == business && filter.matches(lead, concerns)
         });
-        Ok(page_of(passing.map(|(_, lead)| lead), page, |lead| lead.id.get()))
+        let passing: Vec<Lead> = passing.map(|(_, lead)| held.shown(lead)).collect();
+        Ok(page_of(&passing, page, |lead| lead.id.get()))
     }
 
     async fn contact_exists(&mut self, business: BusinessId, id: ContactId) -> StoreResult<bool> {
@@ -312,7 +323,7 @@ impl<S: HoldsLeads + EventLog + MailOutbox> LeadStore for S {
         let before = held.given.get(&business);
         let given = Given {
             reference: before.map_or(0, |before| before.reference) + 1,
-            created: before.map_or(at, |before| before.created.max(at)),
+            created: before.map_or(at, |before| at.stamp_after(before.created)),
         };
         held.given.insert(business, given);
         let lead = Lead {

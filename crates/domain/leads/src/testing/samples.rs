@@ -3,7 +3,9 @@
 use forecourt_kernel::{ContactId, SiteId, StaffId, Timestamp};
 use forecourt_reference::{Catalogue, LeadChannel, LeadType, TagChoice};
 
-use crate::{AiRead, ContactSuggestion, JunkConfidence, LeadData, LeadDraft, LeadStatus, Rating, SuggestedBy};
+use crate::{
+    AiRead, ContactSuggestion, JunkConfidence, JunkMark, JunkedBy, LeadData, LeadDraft, LeadStatus, Rating, SuggestedBy,
+};
 
 /// A lead of which nothing is known.
 pub(super) fn a_lead() -> LeadDraft {
@@ -46,6 +48,13 @@ pub fn a_full_lead() -> LeadDraft {
             junk: true,
             junk_confidence: Some(JunkConfidence::Medium),
             processed: Some(Timestamp::from_epoch_seconds(1_790_000_003)),
+        }),
+        // Those are shown that are associated.
+        vehicles: Vec::new(),
+        junk: Some(JunkMark {
+            by: JunkedBy::Ai,
+            at: Timestamp::from_epoch_seconds(1_790_000_004),
+            confidence: Some(JunkConfidence::High),
         }),
         suggestion: Some(ContactSuggestion {
             contact: ContactId::new(i64::MAX),

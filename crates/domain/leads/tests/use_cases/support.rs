@@ -217,7 +217,7 @@ impl Fixture {
         id: impl Into<Target<LeadId>>,
         vehicle: VehicleId,
     ) -> Result<(), LeadError> {
-        remove_lead_vehicle(&mut self.store, &self.caller, id, vehicle).await
+        remove_lead_vehicle(&mut self.store, &self.clock, &self.caller, id, vehicle).await
     }
 
     pub(crate) async fn reopen(&mut self, id: LeadId) -> Result<(), LeadError> {

@@ -1,10 +1,11 @@
 //! `POST /2.0/leads/{id}/vehicles`, `GET /2.0/leads/{id}/vehicles` and `DELETE /2.0/leads/{id}/vehicles/{vehicle_id}`
 
 use forecourt_accounts::Business;
-use forecourt_kernel::{Cursor, LeadId, Page, PageRequest, StoreError, testing::FixedClock};
+use forecourt_kernel::{Cursor, EventName, LeadId, Page, PageRequest, StoreError, testing::FixedClock};
 use forecourt_leads::{
-    LeadChanges, LeadError, LeadVehicle, LeadVehicleView, MockLeadReader, MockLeadStore, NamedTwice, StockVehicle,
-    VehicleChoice, add_lead_vehicle, create_lead, list_lead_vehicles, remove_lead_vehicle, validate_vehicle,
+    Lead, LeadChanges, LeadDraft, LeadError, LeadVehicle, LeadVehicleView, MockLeadReader, MockLeadStore, NamedTwice,
+    StockVehicle, VehicleChoice, add_lead_vehicle, create_lead, list_lead_vehicles, remove_lead_vehicle,
+    validate_vehicle,
 };
 use mockall::predicate::eq;
 use serde_json::{Value, json};
@@ -12,7 +13,7 @@ use serde_json::{Value, json};
 use crate::support::{Fixture, GOLF, SOMEBODY_ELSES_CAR, acme, acme_caller, at, faults, golf, valid};
 
 #[tokio::test]
-async fn a_vehicle_is_associated_once_and_changes_nothing_of_the_lead() {
+async fn a_vehicle_is_associated_once_and_each_time_the_lead_changes() {
     let (mut fixture, lead) = Fixture::with_lead(LeadChanges::default()).await;
     fixture.set_clock(60);
     let added = fixture
@@ -29,12 +30,31 @@ async fn a_vehicle_is_associated_once_and_changes_nothing_of_the_lead() {
     let again = fixture.add_vehicle(lead.id, VehicleChoice::Id(GOLF)).await;
     assert!(matches!(again, Err(LeadError::VehicleDuplicate(GOLF))), "{again:?}");
     assert_eq!(fixture.store.leads.associations().len(), 1);
+    let changed = Lead {
+        content: LeadDraft {
+            vehicles: vec![GOLF],
+            ..lead.content.clone()
+        },
+        updated: at(60),
+        version: lead.version.next(),
+        ..lead.clone()
+    };
+    fixture.assert_recorded(EventName::LeadUpdated, &changed);
 
+    fixture.set_clock(61);
     fixture.remove_vehicle(lead.id, GOLF).await.unwrap();
+    let changed = Lead {
+        content: lead.content.clone(),
+        updated: at(61),
+        version: changed.version.next(),
+        ..changed
+    };
+    fixture.assert_recorded(EventName::LeadUpdated, &changed);
     let again = fixture.remove_vehicle(lead.id, GOLF).await;
     assert!(matches!(again, Err(LeadError::VehicleNotFound(GOLF))), "{again:?}");
     assert_eq!(fixture.store.leads.associations().len(), 0);
-    fixture.assert_untouched(&lead);
+    fixture.forget_outcomes();
+    fixture.assert_untouched(&changed);
 }
 
 #[tokio::test]
@@ -207,7 +227,9 @@ async fn the_first_failure_of_storage_ends_it() {
     store
         .expect_dissociate_vehicle()
         .return_once(|_, _, _| Err(StoreError::Conflict));
-    let error = remove_lead_vehicle(&mut store, &by, id, GOLF).await.unwrap_err();
+    let error = remove_lead_vehicle(&mut store, &clock, &by, id, GOLF)
+        .await
+        .unwrap_err();
     assert!(is_conflict(&error), "{error:?}");
 
     // A lead whose vehicle cannot be stored records no event.

@@ -6,31 +6,48 @@ use forecourt_reference::StockType;
 
 use super::{draft_of, insert, lock, save};
 use crate::channels::missing_of_identity;
+use crate::mails::OfferRequested;
 use crate::status::next;
 use crate::values::{WordOrEmpty, check_day};
 use crate::{
-    Appraisal, AppraisalOffer, Data, MakeOffer, Trigger, Vehicle, VehicleDraft, VehicleError, VehicleReader,
-    VehicleStatus, VehicleStore,
+    AcceptOffer, Appraisal, AppraisalOffer, Data, MakeOffer, Trigger, Vehicle, VehicleDraft, VehicleError,
+    VehicleMailStore, VehicleReader, VehicleStatus, VehicleStore,
 };
 
-/// Requests an offer for an appraisal. Requesting it again changes nothing. It records vehicle.updated.
+/// Requests an offer for an appraisal, and mails that to the business. Requesting it again changes nothing. It records
+/// vehicle.updated.
 ///
 /// # Errors
 /// [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then [`VehicleError::NotAppraisal`], then
 /// [`VehicleError::AppraisalInvalidStatus`] if there is an offer already; [`VehicleError::Store`].
 pub async fn request_offer(
-    store: &mut dyn VehicleStore,
+    store: &mut dyn VehicleMailStore,
     clock: &dyn Clock,
     by: &Caller,
     id: impl Into<Target<VehicleId>>,
 ) -> Result<Vehicle, VehicleError> {
+    let business = &*by.business;
     let now = clock.now();
     let stored = lock(store, by, id).await?;
     // A request is no move: it is for where an offer can be made.
     advance(&stored.content, Trigger::Offer)?;
     let mut content = stored.content.clone();
-    content.offer.requested.get_or_insert(now);
-    save(store, now, &by.business, stored, content).await
+    if content.offer.requested.is_some() {
+        return Ok(stored);
+    }
+    content.offer.requested = Some(now);
+    if !business.email.is_empty() {
+        let mail = OfferRequested {
+            business: &business.name,
+            vehicle: &stored.description(),
+            number: &stored.id.to_string(),
+            tag: stored.tag.as_str(),
+            requested: &business.time_zone().show(now),
+        };
+        let mail = business.mail(&business.email, &mail);
+        store.queue_mail(business.id, mail, now).await?;
+    }
+    save(store, now, business, stored, content).await
 }
 
 /// Makes an offer for an appraisal. It records vehicle.updated.
@@ -81,19 +98,27 @@ pub async fn make_offer(
 ///
 /// # Errors
 /// [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then [`VehicleError::NotAppraisal`], then
-/// [`VehicleError::AppraisalInvalidStatus`] unless there is an offer that was not decided on, then
-/// [`VehicleError::AppraisalIncomplete`] without class, make or model; [`VehicleError::Store`].
+/// [`VehicleError::AppraisalInvalidStatus`] unless there is an offer that was not decided on, then [`VehicleError::Invalid`]
+/// (`agreed_amount`) if what was agreed on is above the most that may be offered, then [`VehicleError::AppraisalIncomplete`] without
+/// class, make or model; [`VehicleError::Store`].
 pub async fn accept_offer(
     store: &mut dyn VehicleStore,
     clock: &dyn Clock,
     by: &Caller,
     id: impl Into<Target<VehicleId>>,
+    command: AcceptOffer,
 ) -> Result<(Vehicle, Vehicle), VehicleError> {
     let business = &*by.business;
     let now = clock.now();
     let stored = lock(store, by, id).await?;
     let mut content = stored.content.clone();
     content.status = advance(&content, Trigger::Accept)?;
+    let AcceptOffer { agreed_amount } = command;
+    let offer = content.data.appraisal.confirm.offer.0;
+    let most = content.offer.max_offer.or(offer);
+    if agreed_amount.zip(most).is_some_and(|(agreed, most)| agreed > most) {
+        return Err(ValidationErrors::one("agreed_amount", "must not be above what may be offered").into());
+    }
     let missing = missing_of_identity(&content.data);
     if !missing.is_empty() {
         return Err(VehicleError::AppraisalIncomplete(missing));
@@ -108,7 +133,7 @@ pub async fn accept_offer(
     };
     let stock = insert(store, now, business, draft).await?;
     let confirm = &mut content.data.appraisal.confirm;
-    confirm.agreed_amount = confirm.offer.clone();
+    confirm.agreed_amount = WordOrEmpty(agreed_amount.or(offer));
     confirm.stock_id = stock.id.to_string();
     confirm.stock_tag = stock.tag.to_string();
     decide(&mut content, "accepted", now);

@@ -4,7 +4,9 @@ use forecourt_accounts::{Business, Caller};
 use forecourt_invoices::{
     self as invoices, CreditNumber, InvoiceError, InvoiceId, RaiseDeposit, credit_in_full, raise_deposit, read_invoice,
 };
-use forecourt_kernel::{BoxError, Clock, EventName, Line, Money, SiteId, StoreError, Target, Timestamp, VehicleId};
+use forecourt_kernel::{
+    BoxError, Clock, EventName, Line, Money, SiteId, StoreError, Target, Timestamp, ValidationErrors, VehicleId,
+};
 
 use super::{lock, save, save_as, validate_amount, validate_customer, validate_day};
 use crate::reservation::{DepositInvoice, Reservation, ReservationEnd, carries_vat};
@@ -19,7 +21,8 @@ use crate::{ReservationDate, ReserveVehicle, Trigger, Vehicle, VehicleError, Veh
 /// # Errors
 /// [`VehicleError::Invalid`] if the business has no such contact (`customer`), the deposit is below 0, or the date is out of
 /// bounds; then [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then [`VehicleError::AlreadyReserved`], then
-/// [`VehicleError::ReserveInvalidStatus`] unless it is for sale; [`VehicleError::Store`].
+/// [`VehicleError::ReserveInvalidStatus`] unless it is for sale, then [`VehicleError::Invalid`] (`deposit`) if the deposit is above
+/// the price; [`VehicleError::Store`].
 pub async fn reserve_vehicle(
     store: &mut dyn VehicleProcessStore,
     clock: &dyn Clock,
@@ -57,6 +60,9 @@ pub async fn reserve_vehicle(
             .or(business.settings.reserve_deposit)
             .unwrap_or(Money::ZERO),
     };
+    if content.data.advertised_price().is_some_and(|price| deposit > price) {
+        return Err(ValidationErrors::one("deposit", "must not be above the price of the vehicle").into());
+    }
     let vat = carries_vat(&content.data.stock);
     let invoice = match method.payment() {
         Some(payment) if create_invoice && deposit > Money::ZERO => {
@@ -102,9 +108,18 @@ pub async fn cancel_reservation(
     by: &Caller,
     id: impl Into<Target<VehicleId>>,
 ) -> Result<Vehicle, VehicleError> {
-    let business = &*by.business;
-    let now: Timestamp = clock.now();
     let stored = lock(store, by, id).await?;
+    cancel(store, clock, &by.business, stored).await
+}
+
+/// Cancels the reservation of a vehicle that is locked.
+pub(super) async fn cancel(
+    store: &mut dyn VehicleProcessStore,
+    clock: &dyn Clock,
+    business: &Business,
+    stored: Vehicle,
+) -> Result<Vehicle, VehicleError> {
+    let now: Timestamp = clock.now();
     let mut content = stored.content.clone();
     let Some(current) = &content.reservation.current else {
         return Err(VehicleError::NotReserved);

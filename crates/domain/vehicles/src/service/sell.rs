@@ -1,13 +1,14 @@
 //! Selling a vehicle, handing it over, and undoing the sale (decisions §7, "Sale").
 
-use forecourt_accounts::Caller;
+use forecourt_accounts::{Business, Caller};
+use forecourt_invoices::{InvoiceStatus, read_invoice};
 use forecourt_kernel::{Clock, EventName, Target, VehicleId};
 
 use super::{lock, save, save_as, validate_amount, validate_customer, validate_day, validate_publish_limit};
 use crate::channels::missing_for_publishing;
 use crate::reservation::ReservationEnd;
 use crate::status::next;
-use crate::{Sale, SellVehicle, Trigger, Vehicle, VehicleError, VehicleStore};
+use crate::{Sale, SellVehicle, Trigger, Vehicle, VehicleDraft, VehicleError, VehicleProcessStore, VehicleStore};
 
 /// Sells a vehicle. Its reservation ends by that, and the invoice of the deposit stays as it is. It records vehicle.sold.
 ///
@@ -40,6 +41,7 @@ pub async fn sell_vehicle(
         price,
         date,
         at: now,
+        handed_over: None,
     });
     save_as(EventName::VehicleSold, store, now, business, stored, content).await
 }
@@ -58,18 +60,22 @@ pub async fn hand_over_vehicle(
     let stored = lock(store, by, id).await?;
     let mut content = stored.content.clone();
     content.status = next(content.kind, content.status, Trigger::HandOver).map_err(|_| VehicleError::NotSold)?;
-    save(store, clock.now(), &by.business, stored, content).await
+    let now = clock.now();
+    if let Some(sale) = &mut content.sale {
+        sale.handed_over = Some(now);
+    }
+    save(store, now, &by.business, stored, content).await
 }
 
-/// Undoes the sale of a vehicle, handed over or not: it is for sale again, as it was published before. A reservation that ended
-/// by the sale does not come back. It records vehicle.updated.
+/// Undoes the sale of a vehicle, handed over or not: it is for sale again, as it was published before, or reserved, if it was sold
+/// out of a reservation whose deposit has not been credited since. It records vehicle.updated.
 ///
 /// # Errors
 /// [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then [`VehicleError::NotSold`], then
 /// [`VehicleError::PublishIncomplete`] if it lost what publishing needs while it was sold, then
 /// [`VehicleError::PublishLimitReached`]; [`VehicleError::Store`].
 pub async fn undo_sale(
-    store: &mut dyn VehicleStore,
+    store: &mut dyn VehicleProcessStore,
     clock: &dyn Clock,
     by: &Caller,
     id: impl Into<Target<VehicleId>>,
@@ -77,12 +83,43 @@ pub async fn undo_sale(
     let business = &*by.business;
     let stored = lock(store, by, id).await?;
     let mut content = stored.content.clone();
-    content.status = next(content.kind, content.status, Trigger::UndoSale).map_err(|_| VehicleError::NotSold)?;
+    let was_reserved = stands_again(store, business, &content).await?;
+    let trigger = if was_reserved {
+        Trigger::UndoSaleOfReserved
+    } else {
+        Trigger::UndoSale
+    };
+    content.status = next(content.kind, content.status, trigger).map_err(|_| VehicleError::NotSold)?;
     let missing = missing_for_publishing(&content);
     if !missing.is_empty() {
         return Err(VehicleError::PublishIncomplete(missing));
     }
     validate_publish_limit(store, business).await?;
     content.sale = None;
+    if was_reserved {
+        content.reservation.restore();
+    }
     save(store, clock.now(), business, stored, content).await
+}
+
+/// Whether the vehicle was sold out of a reservation that still stands: one whose invoice, if it has one, is not credited.
+async fn stands_again(
+    store: &mut dyn VehicleProcessStore,
+    business: &Business,
+    content: &VehicleDraft,
+) -> Result<bool, VehicleError> {
+    let former = content
+        .sale
+        .as_ref()
+        .and_then(|sale| content.reservation.ended_by(sale));
+    let Some(former) = former else {
+        return Ok(false);
+    };
+    match former.reservation.invoice {
+        Some(invoice) => {
+            let invoice = read_invoice(store, business.id, invoice.id).await?;
+            Ok(invoice.content.status != InvoiceStatus::Credited)
+        }
+        None => Ok(true),
+    }
 }

@@ -8,7 +8,7 @@ use forecourt_files::testing::{HoldsFiles, MemoryFileRegister};
 use forecourt_invoices::testing::{HoldsInvoices, MemoryInvoices};
 use forecourt_kernel::{
     BusinessId, ContactId, EventLog, LeadId, Page, PageRequest, StoreResult, Timestamp, VehicleId, Version,
-    testing::{HoldsEvents, MemoryEvents, page_of},
+    testing::{HoldsEvents, HoldsMails, MemoryEvents, MemoryMails, page_of},
 };
 
 use super::{HoldsVehicleRecords, MemoryVehicleRecords};
@@ -97,6 +97,8 @@ pub struct MemoryStore {
     pub files: MemoryFileRegister,
     /// What was recorded.
     pub events: MemoryEvents,
+    /// The mails that were queued.
+    pub mails: MemoryMails,
     /// What followed the vehicles that changed: their states.
     pub followed: Vec<(VehicleId, VehicleStatus)>,
 }
@@ -128,6 +130,12 @@ impl HoldsFiles for MemoryStore {
 impl HoldsEvents for MemoryStore {
     fn held_events(&mut self) -> &mut MemoryEvents {
         &mut self.events
+    }
+}
+
+impl HoldsMails for MemoryStore {
+    fn held_mails(&mut self) -> &mut MemoryMails {
+        &mut self.mails
     }
 }
 
@@ -194,7 +202,7 @@ impl<S: HoldsVehicles + VehicleFollower + EventLog> VehicleStore for S {
         let before = held.given.get(&business);
         let given = Given {
             number: before.map_or(0, |before| before.number) + 1,
-            created: before.map_or(at, |before| before.created.max(at)),
+            created: before.map_or(at, |before| at.stamp_after(before.created)),
         };
         held.given.insert(business, given);
         let vehicle = Vehicle {

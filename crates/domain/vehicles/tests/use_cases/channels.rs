@@ -1,4 +1,4 @@
-use forecourt_kernel::{EventName, VehicleId};
+use forecourt_kernel::{Clock as _, EventName, VehicleId};
 use forecourt_reference::StockType;
 use forecourt_vehicles::{ChannelsView, PublishCheck, TransitionError, Vehicle, VehicleError, VehicleStatus};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::support::{Yard, complete, faults};
 
 fn shown(yard: &Yard, vehicle: &Vehicle) -> Value {
-    serde_json::to_value(ChannelsView::new(vehicle, &yard.caller.business)).unwrap()
+    serde_json::to_value(ChannelsView::new(vehicle, &yard.caller.business, yard.clock.now())).unwrap()
 }
 
 fn enabled(yard: &Yard, vehicle: &Vehicle) -> Vec<String> {

@@ -420,7 +420,7 @@ async fn the_summary_is_sent_to_the_contact() {
     );
     let text = format!(
         "Hello Ann Lee,\n\nthis is a summary of your test drive with Acme Cars.\n\nVehicle: 2019 Ford Fiesta\n\
-         Test drive: {}\nStarted: 2026-03-01 09:31 UTC\nFrom: Front\nReturn by: 2026-03-02 16:30\n\nTerms\n\nabc\n",
+         Test drive: {}\nStarted: 2026-03-01 09:31 GMT\nFrom: Front\nReturn by: 2026-03-02 16:30 GMT\n\nTerms\n\nabc\n",
         summary.code
     );
     assert_eq!(mail.text, text);

@@ -3,9 +3,8 @@
 use forecourt_kernel::{StoreError, VehicleId, testing::FixedClock};
 use forecourt_reference::StockType;
 use forecourt_vehicles::{
-    MockVehicleFileStore, MockVehicleStore, SetChannels, SetTags, StatusChoice, UpdateVehicle, Vehicle, VehicleError,
-    create_vehicle, delete_vehicle, read_channel_options, read_data, set_channels, set_vehicle_status,
-    set_vehicle_tags, update_vehicle,
+    MockVehicleStore, SetChannels, SetTags, StatusChoice, UpdateVehicle, Vehicle, VehicleError, create_vehicle,
+    read_channel_options, read_data, set_channels, set_vehicle_status, set_vehicle_tags, update_vehicle,
 };
 use serde_json::{Value, json};
 
@@ -42,7 +41,7 @@ async fn update(store: &mut MockVehicleStore, data: Value) -> Result<Vehicle, Ve
 
 async fn publish(store: &mut MockVehicleStore) -> Result<Vehicle, VehicleError> {
     let command = SetChannels {
-        channels: vec!["website".into()],
+        channels: Some(vec!["website".into()]),
         options: read_channel_options(&json!({}), &acme(), at(0)).unwrap(),
     };
     set_channels(
@@ -126,11 +125,6 @@ async fn a_vehicle_that_cannot_be_locked_is_a_failure_of_every_use_case() {
     let (by, clock, id) = (caller(acme()), FixedClock::at(at(0)), VehicleId::new(901));
     assert_conflict(&update(&mut store, json!({})).await);
     assert_conflict(&publish(&mut store).await);
-    let mut files = MockVehicleFileStore::new();
-    files
-        .expect_lock_vehicle()
-        .return_once(|_, _| Err(StoreError::Conflict));
-    assert_conflict(&delete_vehicle(&mut files, &clock, &by, id).await);
     assert_conflict(&set_vehicle_status(&mut store, &clock, &by, id, StatusChoice::Id(1)).await);
     let none = SetTags { tags: Vec::new() };
     assert_conflict(&set_vehicle_tags(&mut store, &clock, &by, id, none).await);

@@ -161,6 +161,7 @@ async fn in_state(kind: StockType, status: VehicleStatus) -> (Yard, Vehicle) {
         price: None,
         date: at(0).date(),
         at: at(0),
+        handed_over: None,
     });
     let vehicle = yard.put(vehicle.id, content).await;
     yard.store.followed.clear();

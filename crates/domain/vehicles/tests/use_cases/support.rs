@@ -8,11 +8,11 @@ use forecourt_kernel::{
 use forecourt_reference::{StockType, TagChoice};
 use forecourt_vehicles::testing::MemoryStore;
 use forecourt_vehicles::{
-    Detail, MakeOffer, NewVehicle, ReserveVehicle, SellVehicle, SetChannels, SetTags, UpdateVehicle, Vehicle,
-    VehicleDraft, VehicleError, VehicleStatus, VehicleStore as _, VehicleView, accept_offer, cancel_reservation,
-    create_vehicle, delete_vehicle, hand_over_vehicle, make_offer, read_channel_options, read_data, reject_offer,
-    request_offer, reserve_vehicle, sell_vehicle, set_channels, set_vehicle_status, set_vehicle_tags, undo_sale,
-    update_vehicle,
+    AcceptOffer, Detail, MakeOffer, NewVehicle, ReserveVehicle, SellVehicle, SetChannels, SetTags, UpdateVehicle,
+    Vehicle, VehicleDraft, VehicleError, VehicleStatus, VehicleStore as _, VehicleView, accept_offer,
+    cancel_reservation, create_vehicle, delete_vehicle, hand_over_vehicle, make_offer, read_channel_options, read_data,
+    read_sale, reject_offer, request_offer, reserve_vehicle, sell_vehicle, set_channels, set_vehicle_status,
+    set_vehicle_tags, undo_sale, update_vehicle,
 };
 use serde_json::{Value, json};
 
@@ -162,7 +162,7 @@ impl Yard {
         options: Value,
     ) -> Result<Vehicle, VehicleError> {
         let command = SetChannels {
-            channels: channels.iter().map(|channel| (*channel).to_owned()).collect(),
+            channels: Some(channels.iter().map(|channel| (*channel).to_owned()).collect()),
             options: read_channel_options(&options, &self.caller.business, self.clock.now())?,
         };
         set_channels(&mut self.store, &self.clock, &self.caller, id, command).await
@@ -197,7 +197,7 @@ impl Yard {
     }
 
     pub(crate) async fn accept_offer(&mut self, id: VehicleId) -> Result<(Vehicle, Vehicle), VehicleError> {
-        accept_offer(&mut self.store, &self.clock, &self.caller, id).await
+        accept_offer(&mut self.store, &self.clock, &self.caller, id, AcceptOffer::default()).await
     }
 
     pub(crate) async fn reject_offer(&mut self, id: VehicleId) -> Result<Vehicle, VehicleError> {
@@ -260,7 +260,12 @@ impl Yard {
             (name, vehicle.id.get(), self.clock.now())
         );
         let full = VehicleView::new(vehicle, &self.caller.business, Detail::Full, ScopeSet::all());
-        assert_eq!(event.data, serde_json::to_string(&full).unwrap());
+        let mut shown: Value = serde_json::from_str(&event.data).unwrap();
+        if name == EventName::VehicleSold {
+            let sale = shown["data"].as_object_mut().unwrap().remove("sale");
+            assert_eq!(sale, Some(json!(read_sale(vehicle))));
+        }
+        assert_eq!(shown, json!(full));
     }
 
     /// Asserts that `vehicle` is stored, and that nothing was written or recorded since.

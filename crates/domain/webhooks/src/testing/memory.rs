@@ -12,8 +12,8 @@ use forecourt_kernel::{
 
 use crate::{
     AttemptRecord, ClaimedDeliveries, Delivery, DeliveryFilter, DeliveryQueue, DeliveryStatus, DueDelivery, Endpoint,
-    EndpointKey, EndpointState, EventFilter, EventHead, Events, Health, LogPage, Next, Room, Secret, Topic, Webhook,
-    WebhookDraft, WebhookReader, WebhookStatus, WebhookStore,
+    EndpointKey, EndpointState, EventFilter, EventHead, Events, Health, LogExtent, LogPage, Next, Room, Secret, Topic,
+    Webhook, WebhookDraft, WebhookReader, WebhookStatus, WebhookStore,
 };
 
 #[derive(Clone, Debug)]
@@ -295,6 +295,15 @@ impl<S: HoldsWebhooks + HoldsEvents> WebhookReader for S {
         let last = numbered(self.held_events(), business, EventSequence(0)).last();
         Ok(last.map_or(EventSequence(0), |(sequence, _)| sequence))
     }
+
+    async fn log_extent(&mut self, business: BusinessId) -> StoreResult<LogExtent> {
+        let latest = self.latest_event(business).await?;
+        let first = numbered(self.held_events(), business, EventSequence(0)).next();
+        Ok(LogExtent {
+            oldest: first.map_or(EventSequence(latest.0 + 1), |(sequence, _)| sequence),
+            latest,
+        })
+    }
 }
 
 #[async_trait]
@@ -568,12 +577,19 @@ impl<S: HoldsWebhooks + MailOutbox> DeliveryQueue for S {
         Ok(())
     }
 
-    async fn purge_history(&mut self, now: Timestamp, limit: u32) -> StoreResult<u32> {
-        let oldest = now.plus_seconds(-crate::KEPT_DAYS * 86_400);
+    async fn purge_webhooks(&mut self, _: Timestamp, _: u32) -> StoreResult<u32> {
+        Ok(0)
+    }
+
+    async fn purge_events(&mut self, _: Timestamp, _: u32) -> StoreResult<u32> {
+        Ok(0)
+    }
+
+    async fn purge_deliveries(&mut self, before: Timestamp, limit: u32) -> StoreResult<u32> {
         let deliveries = &mut self.held_webhooks().deliveries;
         let ended = deliveries
             .values()
-            .filter(|queued| queued.due.is_none() && queued.delivery.created < oldest);
+            .filter(|queued| queued.due.is_none() && queued.delivery.created < before);
         let old: Vec<_> = ended.map(|queued| queued.delivery.id).take(limit as usize).collect();
         old.iter().for_each(|id| drop(deliveries.remove(id)));
         Ok(u32::try_from(old.len()).unwrap_or(u32::MAX))

@@ -34,7 +34,7 @@ use super::super::invoices::invoices;
 use super::super::session::Writing;
 use super::super::vehicles::drives::vehicle_drives;
 use super::super::vehicles::{bring_up_to_date, drives};
-use super::super::{accounts, dialect, idempotency, webhooks as log};
+use super::super::{accounts, dialect, idempotency, list, webhooks as log};
 use super::{LEAD, VEHICLE, count_writes, of_contacts};
 use crate::error::{other, store_error};
 use crate::models::{ERASURE, LeadMessageRow, LeadNoteRow, LeadRow, VehicleRow};
@@ -884,7 +884,11 @@ impl Writing {
         created: Timestamp,
     ) -> StoreResult<Option<(i64, i32)>> {
         let latest = log::latest(self.conn().await?, business).await?.0;
-        let since = log::first_since(self.conn().await?, business, created, 1, latest).await?;
+        let since = if list::are_stamps_unordered(self.conn().await?, business).await? {
+            1
+        } else {
+            log::first_since(self.conn().await?, business, created, 1, latest).await?
+        };
         let first: Option<(i64, i64, i32)> = events::table
             .filter(events::business_id.eq(business.get()))
             .filter(events::sequence.ge(since))

@@ -169,9 +169,8 @@ impl LeadStore for Writing {
         numbers.leads += 1;
         numbers.lead_writes += 1;
         numbers.lead_reference += 1;
-        // A lead that comes later has both a higher id and no earlier stamp, even if the clock goes back.
-        numbers.lead_created = numbers.lead_created.max(at.epoch_seconds());
-        let mut lead = unsaved(draft, numbers.lead_reference, numbers.lead_created);
+        let created = numbers.stamp_lead(at);
+        let mut lead = unsaved(draft, numbers.lead_reference, created);
         lead.id = LeadId::new(id);
         let row = NewLeadRow::new(business, &lead)?;
         self.buffer(business).await?.lead(id, row);
@@ -308,7 +307,11 @@ impl BulkLoad for Writing {
             numbers.lead_created = numbers.lead_created.max(lead.created.epoch_seconds());
             let (reference, created) = (numbers.lead_reference, numbers.lead_created);
             concerned.extend(vehicle.map(|vehicle| (reference, vehicle, created)));
-            let unsaved = unsaved(lead.content, reference, created);
+            let content = LeadDraft {
+                vehicles: vehicle.into_iter().collect(),
+                ..lead.content
+            };
+            let unsaved = unsaved(content, reference, created);
             let lead = Lead {
                 updated: lead.updated.max(unsaved.created),
                 ..unsaved

@@ -251,6 +251,7 @@ impl Writing {
         let count = i64::try_from(made.len()).unwrap_or(i64::MAX);
         let more = More::of(made.iter().map(|vehicle| &vehicle.content));
         let mut floor = latest_vehicle(self.conn().await?, business).await?;
+        let latest = latest.max(Timestamp::from_epoch_seconds(floor));
         let (last, _) = next_vehicle(self.conn().await?, business, latest, count, more).await?;
         let mut loaded = Vec::with_capacity(made.len());
         for (number, vehicle) in (last - count + 1..).zip(made) {
@@ -407,11 +408,10 @@ fn tags(vehicle: &VehicleDraft) -> BTreeSet<&str> {
     vehicle.tags.iter().map(|tag| tag.name.as_str()).collect()
 }
 
-/// Takes the business's next `count` numbers, and answers the last of them with the stamp of that vehicle: `at`, or that of the
-/// vehicle before if the clock has gone back.
+/// Takes the business's next `count` numbers, and answers the last of them with the stamp of that vehicle
+/// ([`Timestamp::stamp_after`] that of the vehicle before).
 ///
-/// The row stays locked until the transaction ends. So the numbers have no gaps, and a vehicle that comes later has both a
-/// higher id and no earlier stamp.
+/// The row stays locked until the transaction ends, so the numbers have no gaps.
 async fn next_vehicle(
     conn: &mut Conn,
     business: BusinessId,
@@ -419,9 +419,14 @@ async fn next_vehicle(
     count: i64,
     more: More,
 ) -> StoreResult<(i64, i64)> {
-    let at = at.epoch_seconds();
-    let latest = case_when(business_counters::vehicle_created.lt(at), at.into_sql::<BigInt>())
-        .otherwise(business_counters::vehicle_created);
+    let (at, put_back) = (
+        at.epoch_seconds(),
+        at.plus_seconds(Timestamp::MAX_REPEATED_SECONDS).epoch_seconds(),
+    );
+    let follows = business_counters::vehicle_created.lt(at);
+    let was_put_back = business_counters::vehicle_created.gt(put_back);
+    let latest =
+        case_when(follows.or(was_put_back), at.into_sql::<BigInt>()).otherwise(business_counters::vehicle_created);
     diesel::update(business_counters::table.find(business.get()))
         .set((
             business_counters::vehicles.eq(business_counters::vehicles + more.vehicles),
@@ -429,6 +434,7 @@ async fn next_vehicle(
             business_counters::vehicle_writes.eq(business_counters::vehicle_writes + 1),
             business_counters::vehicle_number.eq(business_counters::vehicle_number + count),
             business_counters::vehicle_created.eq(latest),
+            business_counters::stamps_unordered.eq(business_counters::stamps_unordered.or(was_put_back)),
         ))
         .returning((business_counters::vehicle_number, business_counters::vehicle_created))
         .prepared()

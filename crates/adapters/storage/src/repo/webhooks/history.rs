@@ -7,9 +7,10 @@ use forecourt_kernel::{
     Timestamp, WebhookId,
 };
 use forecourt_webhooks::{
-    Delivery, DeliveryFilter, DeliveryStatus, EventFilter, EventHead, LogPage, Webhook, WebhookReader,
+    Delivery, DeliveryFilter, DeliveryStatus, EventFilter, EventHead, LogExtent, LogPage, Webhook, WebhookReader,
 };
 
+use super::super::list::are_stamps_unordered;
 use super::super::session::{Reading, Reads, Writing};
 use super::super::size::{octet_length, within_bytes};
 use super::super::{Conn, Db};
@@ -75,6 +76,10 @@ macro_rules! webhook_reader {
 
             async fn latest_event(&mut self, business: BusinessId) -> StoreResult<EventSequence> {
                 latest(Reads::conn(self).await?, business).await
+            }
+
+            async fn log_extent(&mut self, business: BusinessId) -> StoreResult<LogExtent> {
+                log_extent(Reads::conn(self).await?, business).await
             }
         }
     };
@@ -226,6 +231,17 @@ pub(in super::super) async fn latest(conn: &mut Conn, business: BusinessId) -> S
     Ok(EventSequence(sequence.unwrap_or_default()))
 }
 
+async fn log_extent(conn: &mut Conn, business: BusinessId) -> StoreResult<LogExtent> {
+    let oldest = first_behind(conn, business.get(), 0).await?;
+    // In this order: what was read of the log before is no later.
+    let latest = latest(conn, business).await?;
+    let next = latest.0.saturating_add(1);
+    Ok(LogExtent {
+        oldest: EventSequence(oldest.map_or(next, |(sequence, _)| sequence)),
+        latest,
+    })
+}
+
 /// What the first events behind `after` are about.
 async fn heads(conn: &mut Conn, business: BusinessId, after: EventSequence, limit: u32) -> StoreResult<Vec<EventHead>> {
     let rows: Vec<(i64, String, i64, i64)> = events::table
@@ -266,7 +282,10 @@ async fn log(
     // What was dropped at the beginning of the log is not looked at again.
     let next = first_behind(conn, business.get(), start).await?;
     start = start.max(next.map_or(latest, |(sequence, _)| sequence - 1));
+    let is_dated = range.from.is_some() || range.to.is_some();
+    let unordered = is_dated && are_stamps_unordered(conn, business).await?;
     if let Some(from) = range.from
+        && !unordered
         && next.is_some_and(|(_, created)| created < from.epoch_seconds())
     {
         start = first_since(conn, business, from, start + 1, latest).await? - 1;
@@ -314,6 +333,7 @@ async fn log(
     let mut more = position < latest;
     if let Some(to) = range.to
         && more
+        && !unordered
     {
         let next = first_behind(conn, business.get(), position).await?;
         more = next.is_some_and(|(_, created)| created <= to.epoch_seconds());
@@ -327,7 +347,11 @@ async fn log(
 }
 
 /// The number and the stamp of the first event behind `sequence`.
-pub(super) async fn first_behind(conn: &mut Conn, business: i64, sequence: i64) -> StoreResult<Option<(i64, i64)>> {
+pub(in super::super) async fn first_behind(
+    conn: &mut Conn,
+    business: i64,
+    sequence: i64,
+) -> StoreResult<Option<(i64, i64)>> {
     events::table
         .filter(events::business_id.eq(business))
         .filter(events::sequence.gt(sequence))
@@ -341,7 +365,7 @@ pub(super) async fn first_behind(conn: &mut Conn, business: i64, sequence: i64) 
 }
 
 /// The number of the first event, of those from `first` to `latest`, that happened at `from` or later; or one more than
-/// `latest`. Stamps never run against numbers, so it is found by halving.
+/// `latest`. Where stamps rise with numbers it is found by halving.
 pub(in super::super) async fn first_since(
     conn: &mut Conn,
     business: BusinessId,

@@ -21,8 +21,8 @@ use forecourt_webhooks::{
     Delivery, DeliveryStatus, EndpointKey, Secret, Topic, Webhook, WebhookDraft, WebhookStatus, WebhookStore,
 };
 
-pub(super) use history::{first_since, latest};
-pub(super) use queue::lock_deliveries_of;
+pub(super) use history::{first_behind, first_since, latest};
+pub(super) use queue::{PENDING, lock_deliveries_of};
 
 /// How many deliveries of a deleted subscription one transaction fails.
 const FAILED_AT_ONCE: i64 = 500;

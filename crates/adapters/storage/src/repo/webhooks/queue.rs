@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use diesel::dsl::{exists, not, sql};
+use diesel::dsl::{exists, min, not, sql};
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Bool};
 use forecourt_accounts::Business;
 use forecourt_kernel::{BusinessId, DeliveryId, Moment, StoreResult, Timestamp, WebhookId};
 use forecourt_webhooks::{
     AttemptRecord, ClaimedDeliveries, DeliveryQueue, DeliveryStatus, DueDelivery, EndpointKey, EndpointState, Health,
-    KEPT_DAYS, LastStatus, Next, Room, Topic,
+    LastStatus, Next, Room, Topic,
 };
 
 use super::super::accounts::business;
@@ -24,11 +24,9 @@ use crate::models::{AttemptRow, AttemptValues, DueRow, EndpointRow, status_code}
 use crate::schema::{businesses, events, webhook_deliveries, webhook_queues, webhooks};
 use crate::statement::{Prepare as _, RunQueryDsl};
 
-const SECONDS_PER_DAY: i64 = 86_400;
+pub(in super::super) const PENDING: i32 = status_code(DeliveryStatus::Pending);
 /// What the index of deletions says of its events, in the same words.
 const DELETIONS: &str = "events.name IN ('contact.deleted', 'lead.deleted', 'vehicle.deleted')";
-/// Events stay a little longer than deliveries are kept, for those that are queued again on their last day.
-const EVENTS_KEPT_DAYS: i64 = KEPT_DAYS + 2;
 
 #[async_trait]
 impl DeliveryQueue for Writing {
@@ -272,12 +270,19 @@ impl DeliveryQueue for Writing {
         Ok(())
     }
 
-    async fn purge_history(&mut self, now: Timestamp, limit: u32) -> StoreResult<u32> {
-        let old = now.plus_seconds(-KEPT_DAYS * SECONDS_PER_DAY).epoch_seconds();
-        let deliveries = self.purge_deliveries(old, limit.into()).await?;
-        let webhooks = self.purge_webhooks(old, limit.into()).await?;
-        let events = self.purge_events(now, limit.into()).await?;
-        Ok(u32::try_from(deliveries + webhooks + events).unwrap_or(limit))
+    async fn purge_deliveries(&mut self, before: Timestamp, limit: u32) -> StoreResult<u32> {
+        let dropped = self.drop_deliveries(before.epoch_seconds(), limit.into()).await?;
+        Ok(u32::try_from(dropped).unwrap_or(limit))
+    }
+
+    async fn purge_webhooks(&mut self, before: Timestamp, limit: u32) -> StoreResult<u32> {
+        let dropped = self.drop_webhooks(before.epoch_seconds(), limit.into()).await?;
+        Ok(u32::try_from(dropped).unwrap_or(limit))
+    }
+
+    async fn purge_events(&mut self, before: Timestamp, limit: u32) -> StoreResult<u32> {
+        let dropped = self.drop_events(before.epoch_seconds(), limit.into()).await?;
+        Ok(u32::try_from(dropped).unwrap_or(limit))
     }
 }
 
@@ -449,10 +454,11 @@ impl Writing {
         rows.into_iter().map(due).collect()
     }
 
-    /// Drops deliveries from before `old`, and answers how many.
-    async fn purge_deliveries(&mut self, old: i64, limit: i64) -> StoreResult<usize> {
+    /// Drops deliveries from before `old` that have ended, and answers how many.
+    async fn drop_deliveries(&mut self, old: i64, limit: i64) -> StoreResult<usize> {
         let oldest = webhook_deliveries::table
             .filter(webhook_deliveries::created.lt(old))
+            .filter(webhook_deliveries::status.ne(PENDING))
             .order(webhook_deliveries::created)
             .limit(limit)
             .select((webhook_deliveries::business_id, webhook_deliveries::id));
@@ -478,8 +484,26 @@ impl Writing {
         Ok(oldest.len())
     }
 
+    /// The number of the first event of the business that a delivery to an active subscription waits with. What a disabled one has
+    /// queued waits for as long as it likes, and must not hold back the whole log.
+    async fn first_awaited(&mut self, business: i64) -> StoreResult<Option<i64>> {
+        webhook_deliveries::table
+            .inner_join(
+                webhooks::table.on(webhooks::business_id
+                    .eq(webhook_deliveries::business_id)
+                    .and(webhooks::id.eq(webhook_deliveries::webhook_id))),
+            )
+            .filter(webhook_deliveries::business_id.eq(business))
+            .filter(webhook_deliveries::status.eq(PENDING))
+            .filter(webhooks::active.eq(true))
+            .select(min(webhook_deliveries::sequence))
+            .get_result(self.conn().await?)
+            .await
+            .map_err(store_error)
+    }
+
     /// Drops what remains of subscriptions that were deleted before `old` and have no history left, and answers how many.
-    async fn purge_webhooks(&mut self, old: i64, limit: i64) -> StoreResult<usize> {
+    async fn drop_webhooks(&mut self, old: i64, limit: i64) -> StoreResult<usize> {
         let history = webhook_deliveries::table
             .filter(webhook_deliveries::business_id.eq(webhooks::business_id))
             .filter(webhook_deliveries::webhook_id.eq(webhooks::id))
@@ -503,9 +527,8 @@ impl Writing {
         Ok(remains.len())
     }
 
-    /// Drops events that are older than they are kept, and answers how many.
-    async fn purge_events(&mut self, now: Timestamp, limit: i64) -> StoreResult<usize> {
-        let old = now.plus_seconds(-EVENTS_KEPT_DAYS * SECONDS_PER_DAY).epoch_seconds();
+    /// Drops events from before `old` that no delivery waits with, and answers how many.
+    async fn drop_events(&mut self, old: i64, limit: i64) -> StoreResult<usize> {
         let all: Vec<i64> = businesses::table
             .select(businesses::id)
             .load(self.conn().await?)
@@ -516,7 +539,8 @@ impl Writing {
             if left == 0 {
                 break;
             }
-            // Stamps never run against numbers: the oldest are the first, and most businesses have none so old.
+            // The oldest are the first, and most businesses have none so old. One that a clock stamped which was ahead keeps those
+            // behind it for as much longer.
             let oldest = history::first_behind(self.conn().await?, business, 0).await?;
             if oldest.is_none_or(|(_, created)| created >= old) {
                 continue;
@@ -537,10 +561,17 @@ impl Writing {
             else {
                 continue;
             };
+            let awaited = self.first_awaited(business).await?;
+            let is_over =
+                |(sequence, created): &(i64, i64)| *created < old && awaited.is_none_or(|awaited| *sequence < awaited);
             let adjoining = (start..)
                 .zip(&first)
                 .take_while(|(number, (sequence, _))| number == sequence);
-            if let Some((last, _)) = adjoining.take_while(|(_, (_, created))| *created < old).last() {
+            if let Some((last, _)) = adjoining
+                .map(|(_, event)| event)
+                .take_while(|event| is_over(event))
+                .last()
+            {
                 let oldest = events::table
                     .filter(events::business_id.eq(business))
                     .filter(events::sequence.le(last));

@@ -1,0 +1,48 @@
+//! Removes mails that were written as files and have lain there for a week.
+
+use std::{
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use forecourt_kernel::{BoxError, Clock};
+use forecourt_mail::remove_spooled;
+use tokio::task::spawn_blocking;
+
+use super::job::{Job, Ports, Round};
+use crate::shutdown::Shutdown;
+
+/// How long a mail is kept, in seconds.
+const KEPT: i64 = 7 * 86_400;
+
+#[derive(Clone)]
+pub(super) struct MailSpool {
+    folder: PathBuf,
+    clock: Arc<dyn Clock>,
+}
+
+impl MailSpool {
+    pub(super) fn new(ports: &Ports) -> Self {
+        Self {
+            folder: ports.mail_folder.clone(),
+            clock: Arc::clone(&ports.clock),
+        }
+    }
+}
+
+impl Job for MailSpool {
+    const NAME: &'static str = "mail_spool";
+    const REST: Duration = Duration::from_secs(3_600);
+
+    async fn round(&mut self, _: &Shutdown) -> Result<Round, BoxError> {
+        let second = self.clock.now().plus_seconds(-KEPT).epoch_seconds();
+        let before = SystemTime::UNIX_EPOCH + Duration::from_secs(u64::try_from(second).unwrap_or(0));
+        let folder = self.folder.clone();
+        let removed = spawn_blocking(move || remove_spooled(&folder, before)).await??;
+        if removed > 0 {
+            tracing::info!(removed, "mails in the spool that are older than 7 days were removed");
+        }
+        Ok(Round::Done)
+    }
+}

@@ -1,0 +1,1 @@
+CREATE INDEX articles_updated ON articles (business_id, updated);

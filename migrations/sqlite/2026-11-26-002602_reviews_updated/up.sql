@@ -1,0 +1,1 @@
+CREATE INDEX reviews_updated ON reviews (business_id, updated);

@@ -1,0 +1,1 @@
+CREATE INDEX contacts_updated ON contacts (business_id, updated);
