@@ -194,7 +194,7 @@ async fn the_password_of_a_mail_that_took_too_long_counts_unless_another_was_beg
 #[tokio::test]
 async fn a_name_is_one_line_of_the_mail() {
     let (mut office, ann) =
-        Office::with_contact(login("Ann\r\n\r\nPassword: mine\u{2028}\u{1}", "ann@example.com")).await;
+        Office::with_contact(login("Ann\u{2028}\u{85}Password: mine\u{2028}\u{1}", "ann@example.com")).await;
     let invitation = office.begin_mail(ann.id).await.unwrap().unwrap();
     let mail = invitation.mail(&office.caller.business, &Password::draw(&Zeros).unwrap());
     assert!(
