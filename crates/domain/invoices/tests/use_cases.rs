@@ -78,22 +78,29 @@ async fn a_deposit_that_is_paid_is_issued_and_paid_at_once() {
         "payments": [{
             "id": 1, "date": "2026-09-21", "method": "Card", "amount": "500.00", "reference": "T-4711",
         }],
-        "credit_notes": [], "notes": "", "created": NOW, "updated": NOW, "version": 2,
+        "credit_notes": [], "notes": "", "created": NOW, "updated": NOW, "version": 3,
     });
     assert_eq!(shown(&invoice).to_string(), paid.to_string(), "in this order");
-    let mut draft = paid.clone();
+    let mut issued = paid.clone();
+    issued["status"] = json!({"id": 1, "name": "issued"});
+    issued["payments"] = json!([]);
+    issued["totals"]["paid"] = "0.00".into();
+    issued["totals"]["due"] = "500.00".into();
+    issued["version"] = 2.into();
+    let mut draft = issued.clone();
     draft["number"] = Value::Null;
     draft["status"] = json!({"id": 0, "name": "draft"});
-    draft["payments"] = json!([]);
-    draft["totals"]["paid"] = "0.00".into();
-    draft["totals"]["due"] = "500.00".into();
     draft["version"] = 1.into();
     let recorded: Vec<_> = store
         .events
         .iter()
         .map(|(_, event)| (event.name, data(event)))
         .collect();
-    let expected = [(EventName::InvoiceCreated, draft), (EventName::InvoiceIssued, paid)];
+    let expected = [
+        (EventName::InvoiceCreated, draft),
+        (EventName::InvoiceIssued, issued),
+        (EventName::InvoicePaid, paid),
+    ];
     assert_eq!(recorded, expected);
     assert!(
         store
@@ -212,7 +219,7 @@ async fn an_invoice_is_credited_in_full_once() {
         let credited = credit_in_full(&mut store, &later, &business, raised.id, reason()).await;
         let (invoice, note) = credited.unwrap();
         assert_eq!(note.number, CreditNumber::FIRST);
-        assert_eq!((invoice.version, invoice.updated), (Version::new(3), later.now()));
+        assert_eq!((invoice.version, invoice.updated), (raised.version.next(), later.now()));
         let shown = shown(&invoice);
         assert_eq!(shown["status"], json!({"id": 4, "name": "credited"}));
         assert_eq!(shown["number"], "INV-1");
@@ -398,7 +405,7 @@ async fn a_person_is_forgotten_and_the_figures_stay() {
         (kept["totals"]["gross"].clone(), clean.number),
         ("500.00".into(), raised.number)
     );
-    assert_eq!(store.events.len(), 3, "there is no event for it");
+    assert_eq!(store.events.len(), 4, "there is no event for it");
 }
 
 #[tokio::test]

@@ -128,7 +128,8 @@ fn the_full_view_of_a_lead_of_which_everything_is_known() {
       ],
       "stat": false,
       "reopen": "2026-02-28",
-      "data": {"source":"web","message":"Is the \"Golf\" there? Grüße","vehicle":{"id":7,"price":9995.5}},
+      "vehicles": [],
+      "data": {"source":"web","message":"Is the \"Golf\" there? Grüße","vehicle":{"id":7,"price":9995.5},"junk":null},
       "ai": {
         "intent": "test_drive",
         "rating_reason": "Names a vehicle and a day",
@@ -172,7 +173,8 @@ fn the_full_view_of_a_lead_of_which_nothing_is_known() {
       "tag": [],
       "stat": true,
       "reopen": null,
-      "data": {},
+      "vehicles": [],
+      "data": {"vehicle":null,"junk":null},
       "ai": null
     }
     "#);

@@ -534,16 +534,17 @@ async fn fill(store: &mut dyn LeadStore, around: &Surroundings) -> LeadBook {
     }
     // A sixth of the leads concern none.
     let mut associations = BTreeSet::new();
-    for (lead, turn) in leads.keys().zip((0..6).cycle()) {
+    for (lead, turn) in leads.values_mut().zip((0..6).cycle()) {
         if let Some(known) = around.vehicles.get(turn) {
             let car = known.vehicle.id;
             assert!(
                 store
-                    .associate_vehicle(business, *lead, car, at(0))
+                    .associate_vehicle(business, lead.id, car, at(0))
                     .await
                     .expect("an answer")
             );
-            associations.insert((car, *lead));
+            associations.insert((car, lead.id));
+            *lead = lead.clone().concerning(&[car]);
         }
     }
     LeadBook {

@@ -56,8 +56,8 @@ async fn what_is_said_is_taken() {
         "status": {"id": 2, "name": "read"}, "rating": null, "summary": null,
         "created": at(0).epoch_seconds(), "updated": at(0).epoch_seconds(), "version": 1,
         "session": "", "avatar": "", "assign": [],
-        "tag": [{"name": "Cold", "checked": false, "colour": "#33d", "type": ""}], "stat": true, "reopen": null,
-        "data": {"subject": "Golf", "message": "Is it there?", "channel_id": "thread-9"}, "ai": null,
+        "tag": [{"name": "Cold", "checked": false, "colour": "#33d", "type": ""}], "stat": true, "reopen": null, "vehicles": [],
+        "data": {"subject": "Golf", "message": "Is it there?", "channel_id": "thread-9", "vehicle": null, "junk": null}, "ai": null,
     });
     assert_eq!(fixture.view(&lead), expected);
     fixture.assert_recorded(EventName::LeadCreated, &lead);

@@ -35,6 +35,7 @@ async fn a_mail_becomes_a_lead_once() {
     );
     let data = json!({
         "subject": "Golf", "message": "Is it there?", "message_id": "one@example.com", "attachments": ["car.jpg"],
+        "vehicle": null, "junk": null,
     });
     assert_eq!(fixture.view(&lead)["data"], data);
     assert_eq!(fixture.store.mails.len(), 1);

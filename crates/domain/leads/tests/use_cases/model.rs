@@ -139,6 +139,12 @@ impl Model {
                 true
             }
         };
+        let is_junk = |lead: &Value| lead["status"]["name"] == "junk";
+        self.lead["data"]["junk"] = match (is_junk(&self.lead), is_junk(&before)) {
+            (true, true) => before["data"]["junk"].clone(),
+            (true, false) => json!({"by": "user", "at": at(self.seconds).epoch_seconds(), "confidence": null}),
+            (false, _) => Value::Null,
+        };
         if self.lead != before {
             self.lead["updated"] = json!(at(self.seconds).epoch_seconds());
             self.lead["version"] = json!(self.lead["version"].as_i64().unwrap() + 1);

@@ -106,7 +106,7 @@ async fn a_caller_cannot_write_it() {
     let data = fixture.view(&lead)["data"].clone();
     assert_eq!(
         data,
-        json!({"message": "Hi", "contact_suggestion": {"contact": 31, "by": "email"}})
+        json!({"message": "Hi", "vehicle": null, "junk": null, "contact_suggestion": {"contact": 31, "by": "email"}})
     );
     assert_eq!(lead.content.data.as_str(), r#"{"message":"Hi"}"#);
     // Nor by writing back what was read.

@@ -1,7 +1,7 @@
 //! `PATCH /2.0/leads/{id}`
 
 use forecourt_kernel::{EventName, LeadId, SiteId};
-use forecourt_leads::{LeadChanges, LeadData, LeadDraft, LeadError, LeadStatus, StatusChange};
+use forecourt_leads::{JunkMark, JunkedBy, LeadChanges, LeadData, LeadDraft, LeadError, LeadStatus, StatusChange};
 use forecourt_reference::{LeadChannel, LeadType};
 use serde_json::{Value, json};
 
@@ -62,7 +62,14 @@ async fn each_field_that_is_supplied_changes_and_no_other() {
         // None at all stands for the default, as null does.
         (json!({"type": []}), |lead| lead.types = vec![LeadType::Email]),
         (json!({"type": null}), |lead| lead.types = vec![LeadType::Email]),
-        (json!({"status": 5}), |lead| lead.status = LeadStatus::Junk),
+        (json!({"status": 5}), |lead| {
+            lead.status = LeadStatus::Junk;
+            lead.junk = Some(JunkMark {
+                by: JunkedBy::User,
+                at: at(60),
+                confidence: None,
+            });
+        }),
         (json!({"tag": []}), |lead| lead.tags.clear()),
         (json!({"channel_id": "t-10"}), |lead| {
             lead.data = data(json!({"message": "Hello", "vehicle": {"make": "VW"}, "channel_id": "t-10"}));
