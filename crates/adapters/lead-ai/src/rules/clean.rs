@@ -48,10 +48,18 @@ pub(super) struct Cleaned {
     pub(super) markup: bool,
 }
 
+/// Cuts a text where it pretends that the conversation ends, as those write who hope that a machine obeys what follows.
+fn before_made_up_end(text: &str) -> &str {
+    const ENDS: [&str; 5] = ["</conversation", "</message", "</prompt", "</system", "</user"];
+    let lower = text.to_ascii_lowercase();
+    let end = ENDS.iter().filter_map(|end| lower.find(end)).min();
+    end.and_then(|end| text.get(..end)).unwrap_or(text)
+}
+
 /// Cleans a text.
 pub(super) fn clean(text: &str) -> Cleaned {
     let end = text.char_indices().nth(MOST_READ).map_or(text.len(), |(at, _)| at);
-    let text = &text[..end];
+    let text = before_made_up_end(&text[..end]);
     let mut cleaned = Cleaned {
         markup: text.contains("href=") || text.contains("[url"),
         ..Cleaned::default()
