@@ -665,6 +665,6 @@ async fn what_is_created_has_a_location(engine: Engine) {
     let deliveries = format!("{WEBHOOKS}/{hook}/deliveries");
     let again = format!("{deliveries}/{}/redeliver", ping.ok()["delivery_id"]);
     let again = shop.api.post(&again, &json!({})).await;
-    let path = format!("{deliveries}/{}", again.created()["id"]);
-    assert_eq!(again.header("Location"), Some(path.as_str()));
+    again.created();
+    assert_eq!(again.header("Location"), None, "a single delivery is not read");
 }

@@ -25,7 +25,7 @@ use crate::{
     conditional::RecordState,
     error::ApiError,
     list::{PageEnvelope, RecordSize},
-    operation::{Declared, Operation, operations},
+    operation::{Created, Declared, Operation, operations},
     parameters::{FieldsParameter, PageParameters, filters, parameters},
     reply::{Answer, Deleted, Envelope, Reply},
 };
@@ -64,7 +64,7 @@ fn operations() -> Declared<Vec<Operation>> {
         self::<__path_ping_webhook> ping_webhook,
         self::<__path_rotate_webhook_secret> rotate_webhook_secret,
         self::<__path_list_webhook_deliveries> list_webhook_deliveries,
-        self::<__path_redeliver_webhook_delivery> redeliver_webhook_delivery,
+        self::<__path_redeliver_webhook_delivery> redeliver_webhook_delivery { created: Created::Unreadable },
     ])
 }
 
