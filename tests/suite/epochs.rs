@@ -146,7 +146,7 @@ async fn a_new_epoch_marks_what_clients_remember(engine: Engine) {
         lead.clone(),
         format!("{lead}?view=simple"),
         "/2.0/listings/manifest".to_owned(),
-        "/2.0/listings/feeds/csv".to_owned(),
+        "/2.0/feeds/csv".to_owned(),
     ];
     let mut known = Vec::new();
     for path in &paths {

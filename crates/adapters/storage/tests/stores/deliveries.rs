@@ -1249,7 +1249,7 @@ async fn one_purge_takes_what_has_aged_lately_or_a_tenth(installation: Installat
     }
     end_all(&installation).await;
     for table in ["webhook_deliveries", "events"] {
-        let stamp = "CASE WHEN sequence <= 24 THEN sequence ELSE 1000000 END";
+        let stamp = "1790000000 + CASE WHEN sequence <= 24 THEN sequence ELSE 1000000 END";
         installation
             .execute(&format!("UPDATE {table} SET created = {stamp}"))
             .await;
@@ -1337,6 +1337,10 @@ async fn history_is_forgotten_after_its_time(installation: Installation) {
         .await
         .unwrap();
     session.commit().await.unwrap();
+    // That waits with its event as long as the webhook is active.
+    forget(60 * DAY, 9).await;
+    assert_eq!(count("events").await, 2);
+    installation.execute("UPDATE webhooks SET active = false").await;
     forget(60 * DAY, 9).await;
     assert_eq!(count("events").await, 0);
     let taken = take(installation, key(business, &kept), 60 * DAY * 1000, 9).await;
