@@ -229,8 +229,9 @@ impl<DB: Backend<QueryBuilder: Default> + 'static> AnyStatement<'_, DB> {
         let mut text = DB::QueryBuilder::default();
         self.statement.to_sql(&mut text, backend)?;
         let sql = text.finish();
-        let is_kept =
-            self.statement.is_safe_to_cache_prepared(backend)? && (self.id.is_some() || may_stay_prepared::<DB>(&sql));
+        // What the statement says itself: its box would say what its parts do.
+        let is_marked = (*self.statement).is_safe_to_cache_prepared(backend)?;
+        let is_kept = is_marked && (self.id.is_some() || may_stay_prepared::<DB>(&sql));
         Ok(StatementText { sql, is_kept })
     }
 }

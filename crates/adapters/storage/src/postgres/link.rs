@@ -428,7 +428,11 @@ impl<'a> FromSql<'a> for Bytes<'a> {
 /// A failure as diesel knows it. Its kinds are few: one that may succeed at another time is a lost connection.
 fn failure(error: &tokio_postgres::Error) -> QueryError {
     match error.as_db_error() {
-        Some(refusal) => QueryError::DatabaseError(kind(refusal.code()), Box::new(Refusal(refusal.clone()))),
+        Some(refusal) => match kind(refusal.code()) {
+            // The statement is at fault. An error of an unknown kind would be compared with SQLite's sentences.
+            DatabaseErrorKind::Unknown => QueryError::QueryBuilderError(Box::new(refusal.clone())),
+            kind => QueryError::DatabaseError(kind, Box::new(Refusal(refusal.clone()))),
+        },
         None => {
             let mut message = error.to_string();
             if let Some(source) = std::error::Error::source(error) {
