@@ -168,6 +168,9 @@ async fn little_is_forgotten_at_once(engine: Engine) {
     shop.server.until_background_rests().await;
     let log = shop.api.list("/2.0/events").await;
     assert_eq!(log.column("sequence").len(), 18, "a tenth is gone");
-    let log = shop.server.log();
-    assert!(log.contains("purged") && log.contains("count=2"), "{log}");
+    wait_for("the purge is told", NOTICE, async || {
+        let log = shop.server.log();
+        log.contains("purged") && log.contains("count=2")
+    })
+    .await;
 }

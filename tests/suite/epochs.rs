@@ -180,7 +180,7 @@ async fn a_new_epoch_marks_what_clients_remember(engine: Engine) {
     // A version is what it was.
     let change = async |tag: &str| {
         let request = shop.api.request("PATCH", &lead).header("If-Match", tag);
-        request.json(&json!({"name": "Cia"})).send().await
+        request.json(&json!({"name": format!("Cia {tag}")})).send().await
     };
     assert_eq!(change("\"1\"").await.ok()["version"], 2);
     change("\"1\"").await.refused(412, "precondition_failed");

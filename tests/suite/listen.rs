@@ -53,7 +53,7 @@ async fn events_come_as_a_webhook_brings_them(engine: Engine) {
     let job = listen(&shop, &receiver.url("/listen?a=b"), &["--json"]).await;
     let beginning = documents(&job, 1).await.remove(0);
     let secret = beginning["secret"].as_str().unwrap();
-    assert!(secret.starts_with("whsec_") && secret.len() == 49, "{secret}");
+    assert!(secret.starts_with("whsec_") && secret.len() == 50, "{secret}");
     let expected = json!({
         "server": shop.server.base_url(),
         "forward_to": receiver.url("/listen?a=b"),

@@ -152,7 +152,10 @@ fn page(answer: &Answer) -> Page {
     let meta = answer.json()["meta"].take();
     let last_sequence = meta["last_sequence"].as_i64().expect("last_sequence is a number");
     let more = meta["more"].as_bool().expect("more is a boolean");
-    assert_eq!(meta, json!({"last_sequence": last_sequence, "more": more}));
+    assert_eq!(
+        meta,
+        json!({"last_sequence": last_sequence, "more": more, "epoch": meta["epoch"]})
+    );
     Page {
         entries,
         last_sequence,

@@ -73,9 +73,12 @@ async fn null_resets_a_field_of_a_lead(engine: Engine) {
         .patch(&path, &json!({"data": null, "channel_id": "t-2"}))
         .await
         .ok();
-    assert_eq!(changed["data"], json!({"channel_id": "t-2"}));
+    assert_eq!(
+        changed["data"],
+        json!({"channel_id": "t-2", "vehicle": null, "junk": null})
+    );
     let changed = shop.api.patch(&path, &json!({"channel_id": null})).await.ok();
-    assert_eq!(changed["data"], json!({}));
+    assert_eq!(changed["data"], json!({"vehicle": null, "junk": null}));
 
     let status = format!("{path}/status");
     let reset = async |body: Value| shop.api.patch(&status, &body).await.ok();

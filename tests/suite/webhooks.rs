@@ -58,7 +58,7 @@ fn is_secret(secret: &Value) {
     let secret = secret.as_str().expect("a secret is text");
     let random = secret.strip_prefix("whsec_").expect("a secret begins with whsec_");
     let base64url = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
-    assert!(random.len() == 43 && random.bytes().all(base64url), "{secret}");
+    assert!(random.len() == 44 && random.bytes().all(base64url), "{secret}");
 }
 
 async fn a_webhook_is_created_with_its_secret(engine: Engine) {

@@ -10,7 +10,10 @@ use forecourt_kernel::{BoxError, Clock};
 use forecourt_mail::remove_spooled;
 use tokio::task::spawn_blocking;
 
-use super::job::{Job, Ports, Round};
+use super::{
+    job::{Job, Ports, Round},
+    purge_pause::PurgePause,
+};
 use crate::shutdown::Shutdown;
 
 /// How long a mail is kept, in seconds.
@@ -20,6 +23,7 @@ const KEPT: i64 = 7 * 86_400;
 pub(super) struct MailSpool {
     folder: PathBuf,
     clock: Arc<dyn Clock>,
+    purge_pause: PurgePause,
 }
 
 impl MailSpool {
@@ -27,6 +31,7 @@ impl MailSpool {
         Self {
             folder: ports.mail_folder.clone(),
             clock: Arc::clone(&ports.clock),
+            purge_pause: ports.purge_pause,
         }
     }
 }
@@ -36,6 +41,9 @@ impl Job for MailSpool {
     const REST: Duration = Duration::from_secs(3_600);
 
     async fn round(&mut self, _: &Shutdown) -> Result<Round, BoxError> {
+        if self.purge_pause.is_paused() {
+            return Ok(Round::Done);
+        }
         let second = self.clock.now().plus_seconds(-KEPT).epoch_seconds();
         let before = SystemTime::UNIX_EPOCH + Duration::from_secs(u64::try_from(second).unwrap_or(0));
         let folder = self.folder.clone();

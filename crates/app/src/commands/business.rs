@@ -203,10 +203,11 @@ struct Deleted<'a> {
 }
 
 async fn delete(database: &dyn Database, tag: &str, format: Format) -> Result<(), CommandError> {
-    let deleted = transact(database, async |session| {
+    let (deleted, has_files) = transact(database, async |session| {
         let business = business_of_tag(session, tag).await?;
+        let has_files = session.file_bytes(business.id).await? > 0;
         session.delete_business(business.id).await?;
-        Ok::<_, CommandError>(business)
+        Ok::<_, CommandError>((business, has_files))
     })
     .await?;
     let Business { id, name, .. } = deleted;
@@ -218,7 +219,10 @@ async fn delete(database: &dyn Database, tag: &str, format: Format) -> Result<()
     };
     let mut progress = Progress::count("parts deleted");
     let mut parts = 0;
-    while transact::<_, CommandError>(database, async |session| Ok(session.continue_deletion(rest).await?)).await? {
+    // A server, which knows whose the files are, deletes their content first.
+    while !has_files
+        && transact::<_, CommandError>(database, async |session| Ok(session.continue_deletion(rest).await?)).await?
+    {
         parts += 1;
         progress.reach(parts);
     }
@@ -230,8 +234,13 @@ async fn delete(database: &dyn Database, tag: &str, format: Format) -> Result<()
             deleted: true,
         })?);
     }
+    let owned = if has_files {
+        "; a server deletes what it owned"
+    } else {
+        ", with all that it owned"
+    };
     Ok(output::line(format_args!(
-        "deleted: {name} ({tag}), business {id}, with all that it owned"
+        "deleted: {name} ({tag}), business {id}{owned}"
     ))?)
 }
 

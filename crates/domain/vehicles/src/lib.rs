@@ -98,7 +98,7 @@ pub use service::{
 pub use slug::slug;
 pub use status::{MOVES, Move, StatusChoice, TransitionError, Trigger, VehicleStatus, next};
 #[cfg(feature = "mock")]
-pub use store::{MockVehicleFileStore, MockVehicleStore};
+pub use store::MockVehicleStore;
 pub use store::{
     TestDriveReader, TestDriveStore, VehicleDeletionStore, VehicleDocumentReader, VehicleFileStore, VehicleFollower,
     VehicleMailStore, VehicleProcessStore, VehicleReader, VehicleStore,

@@ -198,7 +198,6 @@ pub trait TestDriveStore: TestDriveReader + VehicleStore + FileRegister {
 
 #[cfg(feature = "mock")]
 mod mocks {
-    use forecourt_files::{FileReader, StoredFile};
     use forecourt_kernel::NewEvent;
     use mockall::mock;
 
@@ -231,75 +230,8 @@ mod mocks {
         }
     }
 
-    mock! {
-        /// A scripted [`VehicleFileStore`].
-        pub VehicleFileStore {}
-
-
-        #[async_trait]
-        impl EventLog for VehicleFileStore {
-            async fn record(&mut self, business: BusinessId, event: NewEvent) -> StoreResult<()>;
-        }
-
-        #[async_trait]
-        impl VehicleReader for VehicleFileStore {
-            async fn vehicle(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<Option<Vehicle>>;
-            async fn vehicles(&mut self, business: BusinessId, filter: &VehicleFilter, page: &PageRequest) -> StoreResult<Page<Vehicle>>;
-            async fn vehicle_previews(&mut self, business: BusinessId, filter: &VehicleFilter, page: &PageRequest) -> StoreResult<Page<VehiclePreview>>;
-            async fn vehicles_for_sale(&mut self, business: BusinessId) -> StoreResult<u32>;
-            async fn contact_name(&mut self, business: BusinessId, id: ContactId) -> StoreResult<Option<String>>;
-        }
-
-        #[async_trait]
-        impl VehicleStore for VehicleFileStore {
-            async fn lock_vehicle(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<Option<Vehicle>>;
-            async fn lock_vehicles_for_sale(&mut self, business: BusinessId) -> StoreResult<u32>;
-            async fn insert_vehicle(&mut self, business: BusinessId, draft: VehicleDraft, at: Timestamp) -> StoreResult<Vehicle>;
-            async fn save_vehicle(&mut self, business: BusinessId, vehicle: &Vehicle) -> StoreResult<()>;
-        }
-
-        #[async_trait]
-        impl FileRegister for VehicleFileStore {
-            async fn insert_files(&mut self, business: BusinessId, files: &[StoredFile]) -> StoreResult<()>;
-            async fn remove_files(&mut self, business: BusinessId, name: &FileName) -> StoreResult<Vec<FileName>>;
-        }
-
-        #[async_trait]
-        impl VehicleDocumentReader for VehicleFileStore {
-            async fn vehicle_document(&mut self, business: BusinessId, vehicle: VehicleId, id: VehicleDocumentId) -> StoreResult<Option<VehicleDocument>>;
-            async fn vehicle_documents(&mut self, business: BusinessId, vehicle: VehicleId, page: &PageRequest) -> StoreResult<Page<VehicleDocument>>;
-        }
-
-        #[async_trait]
-        impl VehicleFileStore for VehicleFileStore {
-            async fn count_vehicle_documents(&mut self, business: BusinessId, vehicle: VehicleId) -> StoreResult<u32>;
-            async fn insert_vehicle_document(&mut self, business: BusinessId, vehicle: VehicleId, content: VehicleDocumentContent, at: Timestamp) -> StoreResult<VehicleDocument>;
-            async fn save_vehicle_document(&mut self, business: BusinessId, document: &VehicleDocument) -> StoreResult<()>;
-            async fn remove_vehicle_document(&mut self, business: BusinessId, vehicle: VehicleId, id: VehicleDocumentId) -> StoreResult<()>;
-            async fn remove_vehicle_documents(&mut self, business: BusinessId, vehicle: VehicleId) -> StoreResult<Vec<FileName>>;
-        }
-    }
-
-    impl VehicleFollower for MockVehicleFileStore {}
-
-    /// Has no files: the use cases write their records and read none.
-    #[async_trait]
-    impl FileReader for MockVehicleFileStore {
-        async fn file(&mut self, _: BusinessId, _: &FileName) -> StoreResult<Option<StoredFile>> {
-            Ok(None)
-        }
-
-        async fn file_bytes(&mut self, _: BusinessId) -> StoreResult<u64> {
-            Ok(0)
-        }
-
-        async fn files_after(&mut self, _: BusinessId, _: Option<&FileName>, _: u32) -> StoreResult<Vec<StoredFile>> {
-            Ok(Vec::new())
-        }
-    }
-
     impl VehicleFollower for MockVehicleStore {}
 }
 
 #[cfg(feature = "mock")]
-pub use mocks::{MockVehicleFileStore, MockVehicleStore};
+pub use mocks::MockVehicleStore;

@@ -93,7 +93,7 @@ async fn make_appraisal_offer(call: Call) -> Result<Reply, ApiError> {
 ///
 /// The vehicle is taken into stock, as a draft of its own.
 #[utoipa::path(post, path = "/2.0/vehicles/{id}/appraisal/accept", tag = "vehicles",
-    security(("bearer" = ["vehicle-appraisals:write"])), params(IdParameter), request_body = Option<AcceptanceBody>,
+    security(("bearer" = ["vehicle-appraisals:write"])), params(IdParameter), request_body = AcceptanceBody,
     responses((status = 200, description = "The appraisal", body = Envelope<AppraisalView<'static>>),
         (status = 404, description = "`vehicle_not_found`"),
         (status = 409, description = "`vehicle_not_appraisal`, `vehicle_appraisal_invalid_status`; \

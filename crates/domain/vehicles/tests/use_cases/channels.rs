@@ -43,7 +43,7 @@ async fn publishing_a_draft_puts_it_up_for_sale() {
 #[tokio::test]
 async fn the_answer_lists_every_channel_of_the_business() {
     let (yard, vehicle) = Yard::selling(complete()).await;
-    let channel = |id: &str, name: &str, category: &str, enabled: bool| json!({"id": id, "name": name, "category": category, "enabled": enabled, "removing": false, "offline": false, "error": ""});
+    let channel = |id: &str, name: &str, category: &str, enabled: bool| json!({"id": id, "name": name, "category": category, "enabled": enabled, "removing": false, "offline": id != "website", "error": ""});
     assert_eq!(
         shown(&yard, &vehicle),
         json!({

@@ -63,6 +63,7 @@ async fn a_reservation_reads_as_the_contract_shows_it() {
         [
             "invoice.created",
             "invoice.issued",
+            "invoice.paid",
             "vehicle.reserved",
             "invoice.credited",
             "vehicle.updated"
@@ -290,9 +291,11 @@ async fn a_sale_ends_the_reservation_and_keeps_its_invoice() {
     let invoice = yard.store.invoices.all().next().unwrap();
     assert_eq!(invoice.content.status, InvoiceStatus::Paid);
     let undone = yard.undo_sale(vehicle.id).await.unwrap();
+    assert_eq!(undone.content.status, VehicleStatus::Reserved);
     assert_eq!(
-        (undone.content.status, shown(&undone)),
-        (VehicleStatus::ForSale, none())
+        shown(&undone)["reservation"]["invoice"],
+        "INV-1",
+        "the reservation is back"
     );
 }
 

@@ -94,7 +94,7 @@ async fn a_new_webhook_has_a_secret_of_its_own() {
     let (created, secret) = create_webhook(&mut store, &At(NOW), &Sevens, &caller(READER), draft.clone())
         .await
         .unwrap();
-    assert_eq!((created.content, secret.reveal().len()), (draft, 49));
+    assert_eq!((created.content, secret.reveal().len()), (draft, 50));
 }
 
 #[tokio::test]
