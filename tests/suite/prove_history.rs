@@ -139,7 +139,7 @@ impl Proof {
             wait_for("the server works again", RECOVERY, async || {
                 let asked = server
                     .request("POST", "/2.0/leads")
-                    .key("after all")
+                    .key("after-all")
                     .json(&json!({"name": "After all"}));
                 asked.attempt().await.is_ok_and(|answer| answer.status == 201)
             })
@@ -220,7 +220,7 @@ impl Proof {
         let mut history = std::mem::take(&mut *self.book.history.lock().unwrap());
         let own = self.book.exchange(
             &self.book.servers[0],
-            Some("after all".to_owned()),
+            Some("after-all".to_owned()),
             Ask::Create {
                 name: "After all".to_owned(),
             },

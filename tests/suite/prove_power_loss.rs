@@ -155,7 +155,7 @@ async fn work(installation: &Installation, place: &Place) -> Acks {
             let body = json!({"file": base64(PDF), "filename": "V5C.pdf"});
             let document = api.post(&documents, &body).await.created();
             noted.note(Ack::Document {
-                id: document["id"].as_i64().unwrap(),
+                id: document["id"].as_str().unwrap().parse().unwrap(),
             });
         }
     });
