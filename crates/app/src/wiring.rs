@@ -114,23 +114,17 @@ async fn open(config: &Config) -> Result<Storage, WiringError> {
     Storage::open(config).await.map_err(WiringError::Open)
 }
 
-/// Refuses a database that may lose what it has confirmed, unless it is allowed to.
+/// Refuses a database that may lose what it has confirmed, unless it is allowed to; answers by which settings it may.
 ///
 /// # Errors
 /// [`WiringError::Unsafe`], [`WiringError::Reach`].
-pub(crate) async fn check_safety(settings: &Settings, storage: &Storage) -> Result<(), WiringError> {
+pub(crate) async fn check_safety(settings: &Settings, storage: &Storage) -> Result<Vec<String>, WiringError> {
     let off = storage.unsafe_settings().await.map_err(WiringError::Reach)?;
     let off: Vec<String> = off.iter().map(|name| format!("{name} = off")).collect();
-    match (off.is_empty(), settings.allow_unsafe_database) {
-        (true, _) => Ok(()),
-        (false, false) => Err(WiringError::Unsafe(off.join(" and "))),
-        (false, true) => {
-            tracing::warn!(
-                settings = off.join(", "),
-                "PostgreSQL may lose what it has confirmed, which FORECOURT_ALLOW_UNSAFE_DATABASE allows"
-            );
-            Ok(())
-        }
+    if off.is_empty() || settings.allow_unsafe_database {
+        Ok(off)
+    } else {
+        Err(WiringError::Unsafe(off.join(" and ")))
     }
 }
 

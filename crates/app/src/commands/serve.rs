@@ -35,10 +35,16 @@ pub(super) async fn serve(settings: &Settings, with_demo: bool) -> Result<(), Co
     }
     let key = settings.working_secret_key(&SystemRandom)?;
     let storage = wiring::open_storage(settings).await?;
-    wiring::check_safety(settings, &storage).await?;
+    let unsafe_settings = wiring::check_safety(settings, &storage).await?;
     wiring::migrate(&storage).await?;
     wiring::check_clock(&storage).await?;
     wiring::check_key(&storage, &key).await?;
+    if !unsafe_settings.is_empty() {
+        tracing::warn!(
+            settings = unsafe_settings.join(", "),
+            "PostgreSQL may lose what it has confirmed, which FORECOURT_ALLOW_UNSAFE_DATABASE allows"
+        );
+    }
     let facts = wiring::identify(&storage).await?;
     let notifier = EventNotifier::default();
     let buffer = DeliveryBuffer::new({
