@@ -389,10 +389,13 @@ async fn ready_for(shop: &Shop, step: &str) -> String {
     } else {
         "in-stock"
     };
-    let vehicle = json!({"type": kind, "data": {
-        "vehicle": {"type": "Car", "make": "Ford", "model": "Focus"}, "stock": {"price_website": 9995},
-    }});
+    let mut vehicle = crate::vehicles_record::a_car();
+    vehicle["type"] = kind.into();
     let path = crate::vehicles_record::path(shop, &vehicle).await;
+    if step.ends_with("/accept") {
+        let offer = json!({"offer": 8_000, "expiry": harness::today(7), "appraised_by": 1});
+        shop.api.post(&format!("{path}/appraisal/offer"), &offer).await.ok();
+    }
     if kind == "in-stock" {
         crate::listing_changes::put_on(shop, &path, json!(["website"])).await;
     }

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use crate::contacts_record::{CONTACTS, path as contact};
-use crate::vehicles_record::path as vehicle;
+use crate::listing_changes::put_on;
+use crate::vehicles_record::{a_car, path as vehicle};
 
 both_engines! {
     what_a_request_waits_for_is_refused_beyond_the_quota
@@ -45,7 +46,9 @@ async fn what_a_request_waits_for_is_refused_beyond_the_quota(engine: Engine) {
     let messages = conversation(&shop).await;
     let ann = json!({"name": "Ann", "email": "ann@example.com", "login": true});
     let login = format!("{}/login/email", contact(&shop, &ann).await);
-    let drives = format!("{}/test-drives", vehicle(&shop, &json!({})).await);
+    let car = vehicle(&shop, &a_car()).await;
+    put_on(&shop, &car, json!(["website"])).await;
+    let drives = format!("{car}/test-drives");
     let driver = json!({"name": "Bea", "email": "bea@example.com"});
     let driver = shop.api.post(CONTACTS, &driver).await.created()["id"].take();
     shop.api.post(&drives, &json!({"contact": driver})).await.created();
