@@ -843,7 +843,7 @@ async fn numbers_are_erased_in_every_spelling(installation: Installation) {
     let kept = installation.stored(business, lead.id).await.unwrap();
     let shown: Value = serde_json::from_str(kept.content.data.as_str()).unwrap();
     assert_eq!(shown, left);
-    let events = installation.texts("SELECT data FROM events").await;
+    let events = installation.texts("SELECT data FROM events ORDER BY sequence").await;
     let event: Value = serde_json::from_str(&events[0]).unwrap();
     assert_eq!(event["data"], left);
     assert_eq!(
