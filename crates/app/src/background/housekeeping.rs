@@ -4,7 +4,7 @@
 use std::{sync::Arc, time::Duration};
 
 use forecourt_dealership::Database;
-use forecourt_kernel::{BoxError, Clock, StoreError, Timestamp};
+use forecourt_kernel::{BoxError, Clock, Mailer, StoreError, Timestamp};
 
 use super::job::{Job, Ports, Round};
 use crate::{shutdown::Shutdown, transaction::transact};
@@ -18,20 +18,30 @@ const TIDY: i64 = 3_600;
 /// For how long removals of listings are kept, in seconds (decisions §8).
 const REMOVALS_KEPT: i64 = 30 * 86_400;
 
+/// For how long a mail is kept in the spool, in seconds (decisions, "Safe").
+const SPOOLED_KEPT: i64 = 7 * 86_400;
+
 #[derive(Clone)]
 pub(super) struct Housekeeping {
     database: Arc<dyn Database>,
     clock: Arc<dyn Clock>,
+    mailer: Arc<dyn Mailer>,
     /// When the database last did what it needs now and then.
     tidied: Option<Timestamp>,
 }
 
 impl Housekeeping {
     pub(super) fn new(ports: &Ports) -> Self {
-        let Ports { database, clock, .. } = ports.clone();
+        let Ports {
+            database,
+            clock,
+            mailer,
+            ..
+        } = ports.clone();
         Self {
             database,
             clock,
+            mailer,
             tidied: None,
         }
     }
@@ -61,6 +71,7 @@ impl Job for Housekeeping {
                     return Ok(Round::Done);
                 }
             }
+            self.mailer.forget_before(now.plus_seconds(-SPOOLED_KEPT)).await?;
             self.database.maintain().await?;
             self.tidied = Some(now);
         }
@@ -82,6 +93,15 @@ mod tests {
         memory::{MemoryDatabase, clock_at},
         shutdown::shutdown,
     };
+
+    struct NoMail;
+
+    #[async_trait::async_trait]
+    impl Mailer for NoMail {
+        async fn send(&self, _: &forecourt_kernel::Mail) -> Result<(), forecourt_kernel::MailError> {
+            Ok(())
+        }
+    }
 
     #[tokio::test]
     async fn answers_are_forgotten_in_small_transactions_until_none_is_left() {
@@ -106,6 +126,7 @@ mod tests {
         let mut job = Housekeeping {
             database: Arc::new(database.clone()),
             clock: Arc::new(clock_at(0)),
+            mailer: Arc::new(NoMail),
             tidied: Some(Timestamp::from_epoch_seconds(0)),
         };
         let (_trigger, shutdown) = shutdown();

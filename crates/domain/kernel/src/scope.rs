@@ -67,6 +67,7 @@ scopes! {
     VehicleDocumentsDelete = "vehicle-documents:delete",
     VehicleReserveRead = "vehicle-reserve:read",
     VehicleReserveWrite = "vehicle-reserve:write",
+    VehicleSalesRead = "vehicle-sales:read",
     VehicleSalesWrite = "vehicle-sales:write",
     VehicleAppraisalsWrite = "vehicle-appraisals:write",
     ListingsRead = "listings:read",

@@ -15,6 +15,7 @@ pub(crate) struct NewMailRow {
     pub(crate) message_id: Option<String>,
     pub(crate) in_reply_to: Option<String>,
     pub(crate) reply_to: Option<String>,
+    pub(crate) lead_id: Option<i64>,
 }
 
 /// A mail that waits to be sent.
@@ -30,4 +31,5 @@ pub(crate) struct MailRow {
     pub(crate) message_id: Option<String>,
     pub(crate) in_reply_to: Option<String>,
     pub(crate) reply_to: Option<String>,
+    pub(crate) lead_id: Option<i64>,
 }
