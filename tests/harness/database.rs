@@ -6,8 +6,8 @@ use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
-use diesel::SqliteConnection;
 use diesel::connection::{Connection as _, SimpleConnection as _};
+use diesel::{RunQueryDsl as _, SqliteConnection};
 use libsqlite3_sys as _;
 use reqwest::Url;
 use tokio_postgres::NoTls;
@@ -134,6 +134,39 @@ impl Database {
         let log = std::fs::metadata(format!("{path}-wal"));
         assert!(log.map_or(0, |log| log.len()) == 0, "the file is all there is");
         std::fs::read(path).unwrap()
+    }
+
+    /// All that it holds as it lies there, free space included; no process may have it open: of an embedded one nothing, for its
+    /// file lies in the folder, with its log emptied.
+    pub(crate) async fn raw_rows(&self) -> Vec<u8> {
+        if self.dropped.is_some() {
+            return rows(&self.url).await.unwrap();
+        }
+        let mut database = SqliteConnection::establish(self.url.path()).unwrap();
+        database.batch_execute("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
+        Vec::new()
+    }
+
+    /// The terms of an embedded one's indexes of texts.
+    pub(crate) fn search_terms(&self) -> Vec<String> {
+        #[derive(diesel::QueryableByName)]
+        struct Row {
+            #[diesel(sql_type = diesel::sql_types::Text)]
+            term: String,
+        }
+        if self.dropped.is_some() {
+            return Vec::new();
+        }
+        let mut database = SqliteConnection::establish(self.url.path()).unwrap();
+        let mut terms = Vec::new();
+        for index in ["lead_search", "contact_search"] {
+            let table = format!("CREATE VIRTUAL TABLE temp.{index}_terms USING fts5vocab('main', '{index}', 'row')");
+            database.batch_execute(&table).unwrap();
+            let query = diesel::sql_query(format!("SELECT term FROM temp.{index}_terms"));
+            let rows: Vec<Row> = query.load(&mut database).unwrap();
+            terms.extend(rows.into_iter().map(|row| row.term));
+        }
+        terms
     }
 
     /// Has SQLite make a copy of an embedded one, which may be in use.

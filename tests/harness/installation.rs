@@ -89,6 +89,29 @@ impl Installation {
         self.0.database.bytes().await
     }
 
+    /// Every byte that it keeps, as it lies there: the files of its folder (database, logs, spool, content, what the program has
+    /// said), and the rows of a PostgreSQL database. No server may run on it.
+    pub async fn every_byte(&self) -> Vec<u8> {
+        let mut bytes = self.0.database.raw_rows().await;
+        let mut folders = vec![self.folder().to_owned()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else {
+                    bytes.extend(fs::read(path).unwrap());
+                }
+            }
+        }
+        bytes
+    }
+
+    /// The terms of SQLite's indexes of texts.
+    pub fn search_terms(&self) -> Vec<String> {
+        self.0.database.search_terms()
+    }
+
     /// Has SQLite make a copy of its database; a server may run on it meanwhile.
     pub async fn copy_database(&self, to: &Path) {
         let (installation, to) = (self.clone(), to.to_owned());

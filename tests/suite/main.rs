@@ -76,6 +76,7 @@ mod metrics;
 mod operations;
 mod outage;
 mod pages;
+mod people;
 mod prove_history;
 mod prove_power_loss;
 mod ranges;

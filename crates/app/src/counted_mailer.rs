@@ -1,7 +1,9 @@
 //! Counts the mails that any part of the server sends.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
-use forecourt_kernel::{Mail, MailError, Mailer};
+use forecourt_kernel::{Mail, MailError, Mailer, Person};
 
 const ATTEMPTS: &str = "forecourt_mail_attempts_total";
 const SENT: &str = "sent";
@@ -38,5 +40,9 @@ impl<M: Mailer> Mailer for CountedMailer<M> {
 
     async fn check(&self, mail: &Mail) -> Result<(), MailError> {
         self.0.check(mail).await
+    }
+
+    async fn forget_person(&self, person: Arc<Person>) -> Result<usize, MailError> {
+        self.0.forget_person(person).await
     }
 }

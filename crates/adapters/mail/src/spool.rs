@@ -5,12 +5,16 @@ use std::{
     io::{self, Write},
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
-    sync::atomic::{AtomicU32, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
     time::SystemTime,
 };
 
 use async_trait::async_trait;
-use forecourt_kernel::{Mail, MailError, Mailer, Timestamp};
+use forecourt_kernel::{Mail, MailError, Mailer, Person, Timestamp};
+use mailparse::parse_mail;
 
 use crate::{MessageBuilder, message::OutgoingMessage};
 
@@ -56,6 +60,63 @@ impl Mailer for SpoolMailer {
     async fn check(&self, mail: &Mail) -> Result<(), MailError> {
         self.messages.write(mail).map(drop)
     }
+
+    async fn forget_person(&self, person: Arc<Person>) -> Result<usize, MailError> {
+        remove(self.folder.clone(), move |path| {
+            Ok(names(&std::fs::read(path)?, &person))
+        })
+        .await
+    }
+}
+
+/// Removes the mails of a folder that `is_gone` chooses; answers how many.
+async fn remove(
+    folder: PathBuf,
+    is_gone: impl Fn(&Path) -> io::Result<bool> + Send + 'static,
+) -> Result<usize, MailError> {
+    let removing = tokio::task::spawn_blocking(move || {
+        let mut removed = 0;
+        let entries = match std::fs::read_dir(&folder) {
+            // None was written yet.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+            entries => entries?,
+        };
+        for entry in entries {
+            let path = entry?.path();
+            if path.extension().is_none_or(|extension| extension != "eml") {
+                continue;
+            }
+            let removal = is_gone(&path).and_then(|is_gone| {
+                if is_gone {
+                    std::fs::remove_file(&path)?;
+                    removed += 1;
+                }
+                Ok(())
+            });
+            match removal {
+                // Another took it away meanwhile.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                removal => removal?,
+            }
+        }
+        if removed > 0 {
+            File::open(folder)?.sync_all()?;
+        }
+        Ok(removed)
+    });
+    let removed: io::Result<usize> = removing.await.map_err(io::Error::other).flatten();
+    removed.map_err(|error| MailError::Failed(Box::new(error)))
+}
+
+/// Whether a mail names the person, in its head or in its text.
+fn names(mail: &[u8], person: &Person) -> bool {
+    let Ok(mail) = parse_mail(mail) else {
+        return person.is_certainly_in(&String::from_utf8_lossy(mail));
+    };
+    let head = mail.headers.iter().map(|header| header.get_value());
+    let texts = head.chain(mail.parts().filter_map(|part| part.get_body().ok()));
+    let mut texts = texts.map(|text| text.replace('\r', ""));
+    texts.any(|text| person.is_certainly_in(&text) || person.is_in_mail(&text))
 }
 
 /// Removes the mails in the spool `folder` whose files were last written before `before`, and what a writer that died has left of

@@ -4,9 +4,9 @@
 
 mod support;
 
-use std::{fs, os::unix::fs::PermissionsExt, path::Path};
+use std::{fs, os::unix::fs::PermissionsExt, path::Path, sync::Arc};
 
-use forecourt_kernel::{Mail, MailError, Mailer};
+use forecourt_kernel::{ContactId, Mail, MailError, Mailer, Person, PersonKeys};
 use forecourt_mail::SpoolMailer;
 use mailparse::{MailHeaderMap, parse_mail};
 use support::{assert_names_no_person, mail, messages};
@@ -126,4 +126,49 @@ async fn a_folder_that_cannot_be_made_is_a_failure() {
         .await
         .unwrap_err();
     assert!(matches!(failure, MailError::Failed(_)), "{failure:?}");
+}
+
+#[tokio::test]
+async fn mails_that_name_an_erased_person_are_removed() {
+    let folder = TempDir::new().unwrap();
+    let mailer = SpoolMailer::new(folder.path(), messages());
+    let to = |to: &str, subject: &str, text: &str| Mail {
+        to: to.into(),
+        subject: subject.into(),
+        text: text.into(),
+        ..Mail::default()
+    };
+    let long = "é".repeat(60);
+    for mail in [
+        to("zoe@quill.example", "Hello", "Thank you"),
+        to("office@acme.example", "New lead from Zoë Quill", "It is one"),
+        to(
+            "office@acme.example",
+            "New lead",
+            &format!("{long} rang from +44 7700 900471, {long}"),
+        ),
+        to(
+            "office@acme.example",
+            "New lead",
+            &format!("{long} NI QQ 80 51 70 C {long}"),
+        ),
+        to("office@acme.example", "New lead", "Zoe Plain rang from +44 7700 900472"),
+    ] {
+        mailer.send(&mail).await.unwrap();
+    }
+    let mut keys = PersonKeys::new(ContactId::new(1));
+    keys.add_name("Zoë Quill");
+    keys.add_email("zoe@quill.example");
+    keys.add_number("+447700900471");
+    keys.add_identifier("QQ805170C");
+    let person = Arc::new(Person::new(&keys).unwrap());
+    assert_eq!(mailer.forget_person(Arc::clone(&person)).await.unwrap(), 4);
+    let left = names(folder.path());
+    assert_eq!(left.len(), 1);
+    assert!(
+        String::from_utf8(fs::read(folder.path().join(&left[0])).unwrap())
+            .unwrap()
+            .contains("Zoe Plain")
+    );
+    assert_eq!(mailer.forget_person(person).await.unwrap(), 0);
 }

@@ -17,6 +17,7 @@ mod config;
 mod error;
 mod migration;
 mod models;
+pub mod personal;
 mod pool;
 pub mod postgres;
 mod preview;
@@ -93,6 +94,16 @@ impl Storage {
             Self::Sqlite(engine) => Self::Sqlite(engine.clone()),
             Self::Postgres(engine) => Self::Postgres(engine.for_worker()),
         }
+    }
+
+    /// What of a person each table can hold.
+    #[must_use]
+    pub fn personal_tables(&self) -> Vec<personal::PersonalTable> {
+        let areas = match self {
+            Self::Sqlite(_) => sqlite::repo::people::TABLES,
+            Self::Postgres(_) => postgres::repo::people::TABLES,
+        };
+        areas.iter().copied().flatten().copied().collect()
     }
 
     /// Brings the schema up to date; answers the versions of the migrations that were missing. Any number of servers

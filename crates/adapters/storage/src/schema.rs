@@ -132,6 +132,7 @@ diesel::table! {
         reply_to -> Nullable<Text>,
         claimed -> Bool,
         queued -> Nullable<BigInt>,
+        lead_id -> Nullable<BigInt>,
     }
 }
 
@@ -333,6 +334,24 @@ diesel::table! {
         kind -> Integer,
         record -> BigInt,
         created -> BigInt,
+    }
+}
+
+diesel::table! {
+    /// People whose erasure is done, encrypted, for the servers that search their spools for them.
+    erased_people (business_id, contact) {
+        business_id -> BigInt,
+        contact -> BigInt,
+        until -> BigInt,
+        keys -> Binary,
+    }
+}
+
+diesel::table! {
+    /// Files whose records are gone, and whose content is to be removed.
+    file_removals (business_id, name) {
+        business_id -> BigInt,
+        name -> Text,
     }
 }
 

@@ -5,11 +5,23 @@ use std::fmt;
 use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
 use forecourt_kernel::{BoxError, Random, StoreError, StoreResult};
+use hmac::{Hmac, Mac as _};
+use sha2::Sha256;
 
 const NONCE_BYTES: usize = 24;
+/// Names what the key of digests is derived for.
+const DIGEST_KEY: &[u8] = b"forecourt digests of personal values";
+
+fn keyed(key: &[u8; 32]) -> Hmac<Sha256> {
+    #[expect(clippy::expect_used, reason = "an HMAC takes keys of any length")]
+    <Hmac<Sha256> as hmac::KeyInit>::new_from_slice(key).expect("a key of any length")
+}
 
 /// Encrypts with the server's secret key: XChaCha20-Poly1305 under a random nonce, which stands in front.
-pub(crate) struct SecretCipher(XChaCha20Poly1305);
+pub(crate) struct SecretCipher {
+    cipher: XChaCha20Poly1305,
+    digests: Hmac<Sha256>,
+}
 
 /// The secret key of a server, 32 bytes.
 #[derive(Clone)]
@@ -31,7 +43,22 @@ impl fmt::Debug for SecretKey {
 
 impl SecretCipher {
     pub(crate) fn new(key: &SecretKey) -> Self {
-        Self(XChaCha20Poly1305::new(&key.0.into()))
+        // A key of its own: what one is used for says nothing of the other.
+        let derived = keyed(&key.0).chain_update(DIGEST_KEY).finalize().into_bytes();
+        Self {
+            cipher: XChaCha20Poly1305::new(&key.0.into()),
+            digests: keyed(&derived.into()),
+        }
+    }
+
+    /// A digest of a personal value, that nobody can compute or try out without the secret key. `purpose` names what it is for: digests for
+    /// two purposes have nothing in common.
+    pub(crate) fn digest(&self, purpose: &str, value: &[u8]) -> [u8; 32] {
+        let mut digest = self.digests.clone();
+        digest.update(purpose.as_bytes());
+        digest.update(&[0]);
+        digest.update(value);
+        digest.finalize().into_bytes().into()
     }
 
     /// Encrypts `plain` for one place, which `context` names: moved to another place it cannot be opened.
@@ -43,7 +70,7 @@ impl SecretCipher {
             aad: context,
         };
         let sealed = self
-            .0
+            .cipher
             .encrypt(&XNonce::from(nonce), payload)
             .map_err(|_| failed("cannot be encrypted"))?;
         Ok([&nonce[..], &sealed].concat())
@@ -58,7 +85,7 @@ impl SecretCipher {
             msg: sealed,
             aad: context,
         };
-        self.0
+        self.cipher
             .decrypt(&XNonce::from(*nonce), payload)
             .map_err(|_| failed("was encrypted with another secret key"))
     }
@@ -108,6 +135,20 @@ mod tests {
         let proof = cipher.proof(&Sevens).unwrap();
         assert!(cipher.proves(&proof) && !cipher.proves(&proof[1..]) && !cipher.proves("é"));
         assert!(!SecretCipher::new(&SecretKey::from_bytes([2; 32])).proves(&proof));
+    }
+
+    #[test]
+    fn a_digest_needs_the_key() {
+        let cipher = |byte| SecretCipher::new(&SecretKey::from_bytes([byte; 32]));
+        let digest = cipher(1).digest("block", b"+447700900471");
+        assert_eq!(digest, cipher(1).digest("block", b"+447700900471"));
+        for other in [
+            cipher(2).digest("block", b"+447700900471"),
+            cipher(1).digest("mail", b"+447700900471"),
+            cipher(1).digest("block", b"+447700900472"),
+        ] {
+            assert_ne!(digest, other);
+        }
     }
 
     #[test]

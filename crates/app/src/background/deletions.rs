@@ -1,4 +1,5 @@
-//! Finishes deletions that are longer than one transaction: of contacts, of webhooks and of businesses.
+//! Finishes deletions that are longer than one transaction: of contacts, leads, webhooks and businesses. And removes what lies
+//! outside of the database of what is deleted: the content of files, and mails in the spool that name an erased person.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -6,9 +7,9 @@ use std::{
     time::Duration,
 };
 
-use forecourt_dealership::{Database, DeletionKind, OpenDeletion};
-use forecourt_files::{FileStore, FileStoreError};
-use forecourt_kernel::{BoxError, BusinessId, Clock, StoreError, Timestamp};
+use forecourt_dealership::{Database, DeletionKind, ErasedPerson, OpenDeletion};
+use forecourt_files::{FileName, FileStore, FileStoreError};
+use forecourt_kernel::{BoxError, BusinessId, Clock, ContactId, Mailer, Person, StoreError, Timestamp};
 
 use super::job::{Job, Ports, Round};
 use crate::{output::chain, shutdown::Shutdown, transaction::transact};
@@ -17,6 +18,8 @@ use crate::{output::chain, shutdown::Shutdown, transaction::transact};
 const AT_ONCE: u32 = 100;
 /// For how long a deletion is left alone that could not go on, in seconds.
 const SET_ASIDE: i64 = 10 * 60;
+/// How often the spool is searched for an erased person, in seconds: a mail may have been about to be sent.
+const SEARCH_INTERVAL: i64 = 60;
 /// How many files of a deleted business are deleted at once.
 const FILES_AT_ONCE: usize = 200;
 
@@ -28,6 +31,11 @@ pub(super) struct Deletions {
     installation: Arc<str>,
     /// Deletions that could not go on, and when to try again: they must not hold up the others.
     set_aside: HashMap<OpenDeletion, Timestamp>,
+    mailer: Arc<dyn Mailer>,
+    /// When the spool was last searched for an erased person.
+    searched: HashMap<(BusinessId, ContactId), Timestamp>,
+    /// Whether all digests of personal values are known to be keyed.
+    keyed: bool,
 }
 
 impl Deletions {
@@ -36,6 +44,7 @@ impl Deletions {
             database,
             clock,
             files,
+            mailer,
             installation,
             ..
         } = ports.clone();
@@ -45,7 +54,52 @@ impl Deletions {
             files,
             installation,
             set_aside: HashMap::new(),
+            mailer,
+            searched: HashMap::new(),
+            keyed: false,
         }
+    }
+
+    /// Removes the content of files whose records are gone.
+    async fn remove_content(&self) -> Result<Round, BoxError> {
+        let removals: Result<Vec<(BusinessId, FileName)>, StoreError> =
+            transact(&*self.database, async |session| session.file_removals(AT_ONCE).await).await;
+        let removals = removals?;
+        let more = removals.len() >= AT_ONCE as usize;
+        for (business, name) in removals {
+            self.files.delete(business, &name).await?;
+            let noted: Result<(), StoreError> = transact(&*self.database, async |session| {
+                session.content_removed(business, &name).await
+            })
+            .await;
+            noted?;
+        }
+        Ok(if more { Round::More } else { Round::Done })
+    }
+
+    /// Removes the mails of the spool that name people who were erased a short time ago.
+    async fn search_spool(&mut self) -> Result<(), BoxError> {
+        let now = self.clock.now();
+        let erased: Result<Vec<ErasedPerson>, StoreError> =
+            transact(&*self.database, async |session| session.erased_people(now).await).await;
+        let erased = erased?;
+        self.searched
+            .retain(|key, _| erased.iter().any(|person| *key == (person.business, person.contact)));
+        for ErasedPerson {
+            business,
+            contact,
+            keys,
+            ..
+        } in erased
+        {
+            let last = self.searched.get(&(business, contact));
+            if last.is_some_and(|last| now < last.plus_seconds(SEARCH_INTERVAL)) {
+                continue;
+            }
+            self.mailer.forget_person(Arc::new(Person::new(&keys)?)).await?;
+            self.searched.insert((business, contact), now);
+        }
+        Ok(())
     }
 
     /// Goes on with a deletion by one part; whether that was not the last one.
@@ -113,7 +167,19 @@ impl Job for Deletions {
                 }
             }
         }
-        Ok(round)
+        if !self.keyed {
+            let more: Result<bool, StoreError> =
+                transact(&*self.database, async |session| session.key_digests().await).await;
+            self.keyed = !more?;
+            if !self.keyed {
+                round = Round::More;
+            }
+        }
+        self.search_spool().await?;
+        match self.remove_content().await? {
+            Round::More => Ok(Round::More),
+            _ => Ok(round),
+        }
     }
 }
 
@@ -135,6 +201,15 @@ mod tests {
         }
     }
 
+    struct NoMail;
+
+    #[async_trait::async_trait]
+    impl Mailer for NoMail {
+        async fn send(&self, _: &forecourt_kernel::Mail) -> Result<(), forecourt_kernel::MailError> {
+            Ok(())
+        }
+    }
+
     fn left(database: &MemoryDatabase) -> Vec<u32> {
         database.state().deletions.iter().map(|(_, parts)| *parts).collect()
     }
@@ -149,6 +224,9 @@ mod tests {
             files: Arc::new(MemoryFileStore::default()),
             installation: "ours".into(),
             set_aside: HashMap::new(),
+            mailer: Arc::new(NoMail),
+            searched: HashMap::new(),
+            keyed: true,
         };
         let (_trigger, shutdown) = shutdown();
         for (expected, parts) in [
@@ -159,11 +237,12 @@ mod tests {
             assert_eq!(job.round(&shutdown).await.unwrap(), expected);
             assert_eq!(left(&database), parts);
         }
+        // Each round looks for deletions, erased people and files.
         let sessions = database.sessions();
         job.round(&shutdown).await.unwrap();
-        assert_eq!(database.sessions(), sessions + 1, "what failed is set aside");
+        assert_eq!(database.sessions(), sessions + 3, "what failed is set aside");
         clock.advance(SET_ASIDE);
         job.round(&shutdown).await.unwrap();
-        assert_eq!(database.sessions(), sessions + 3, "and tried again later");
+        assert_eq!(database.sessions(), sessions + 7, "and tried again later");
     }
 }

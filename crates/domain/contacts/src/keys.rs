@@ -106,6 +106,11 @@ impl AddressKeys {
     }
 }
 
+/// The key by which names are compared.
+pub fn name_key(name: &str) -> String {
+    meaning(name)
+}
+
 /// The key of a free text.
 pub(crate) fn meaning(text: &str) -> String {
     bounded(letters_and_digits(text, Numbers::Joined))

@@ -41,7 +41,7 @@ pub use contact::{
 pub use document::DocumentReference;
 pub use error::ContactError;
 pub use follow::{BlockKey, FollowBlock, FollowBlocks};
-pub use keys::{AddressKeys, ContactKeys, DuplicateKind, DuplicateProbe, literal_key};
+pub use keys::{AddressKeys, ContactKeys, DuplicateKind, DuplicateProbe, literal_key, name_key};
 pub use mails::MAILS;
 #[cfg(feature = "argon2")]
 pub use password::Argon2idHasher;
@@ -55,7 +55,7 @@ pub use service::{
     list_contacts, list_notes, read_contact, read_follow_blocks, read_note, reset_password, set_follow_blocks,
     update_contact,
 };
-pub use store::{ContactReader, ContactStore, LOGIN_EMAIL_RULE, LinkedLead, PastEvent};
+pub use store::{ContactMailReader, ContactReader, ContactStore, LOGIN_EMAIL_RULE, LinkedLead, PastEvent, WaitingMail};
 #[cfg(feature = "mock")]
 pub use store::{MockContactReader, MockContactStore};
 pub use validate::{validate_contact_change, validate_new_contact, validate_note};

@@ -445,9 +445,8 @@ pub async fn abandon_login_email(
     Ok(())
 }
 
-/// What is held on a contact, as far as the caller may read it, for a data subject's access request. Its notes, leads and
-/// events are left empty: they may be many, and are read a few at a time by [`list_notes`], [`export_leads`] and
-/// [`export_events`].
+/// What is held on a contact, as far as the caller may read it, for a data subject's access request. What may be many is left
+/// empty, and read a few at a time: by [`list_notes`], [`export_leads`] and [`export_events`], and from the other areas.
 ///
 /// # Errors
 /// [`ContactError::NotFound`], [`ContactError::Store`].

@@ -6,6 +6,7 @@ use forecourt_kernel::{
     Timestamp, View,
 };
 use forecourt_reference::Catalogue;
+use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::{BlockKey, Contact, ContactDraft, ContactFilter, ContactNote, DuplicateProbe, NewNote, PasswordHash};
@@ -36,6 +37,28 @@ pub struct PastEvent {
     pub created: Timestamp,
     /// The contact's representation at that moment.
     pub data: Box<RawValue>,
+}
+
+/// A mail to a contact that waits to be sent.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct WaitingMail {
+    /// Its place in the queue.
+    #[serde(skip)]
+    pub id: i64,
+    /// The address that it goes to.
+    pub to: String,
+    /// What it is about.
+    pub subject: String,
+    /// What it says.
+    pub text: String,
+}
+
+/// Reads the mails to a contact that wait to be sent, for its export.
+#[async_trait]
+pub trait ContactMailReader: Send {
+    /// The first few of the mails behind `after` that go to that address, compared without regard to case, in the order in which
+    /// they were queued; none if there are no more.
+    async fn mails_to(&mut self, business: BusinessId, address: &str, after: i64) -> StoreResult<Vec<WaitingMail>>;
 }
 
 /// Reads contacts.
@@ -179,14 +202,19 @@ pub trait ContactStore: ContactReader + EventLog {
     ///   `{"id":…}` as their data: a retried creation makes no second contact;
     /// - leads that are linked to it stay, linked to none; of their name, email, phone and mobile those that are the contact's
     ///   own, or were as far as its events still show, are emptied, and taken out of their free texts (numbers in any usual
-    ///   spelling) as is its address, in the leads as in the data of their events, which name no contact either;
+    ///   spelling) as are its address and its licence and insurance numbers, in the leads as in the data of their events, which name
+    ///   no contact either;
     /// - messages and notes of these leads lose these values too; leads that it is suggested for suggest it no more;
     /// - mails about it that wait to be sent lose these values too, and those to it are dropped;
     /// - vehicles that it has offered (`data.appraisal.details`), funded (`data.stock.funding_provider_id`) or supplied
     ///   (`data.stock.purchase_supplier_id`) stay, deleted ones as well, and no longer name it, neither themselves nor in the
     ///   data of their events;
-    /// - leads and vehicles that change by this have their stamps moved, and their events recorded;
-    /// - blocks stay: they hold no address and no number ([`BlockKey`]).
+    /// - vehicles that it has reserved or bought stay without it; its test drives without what was copied of it, signature and photos;
+    ///   invoices for it without the link and with redacted texts;
+    /// - what names it without being linked to it is found by its email, its numbers or its whole name, as far as no other contact
+    ///   has them too, and loses them: leads, vehicles, documents, drives, invoices, reviews, messages, notes, events and answers;
+    /// - leads, vehicles and reviews that change by this have their stamps moved, and their events recorded;
+    /// - blocks stay: they hold no address and no number ([`BlockKey`]), and what is stored of them is keyed.
     ///
     /// Nothing of it may be left in the database's files once these are compacted.
     async fn erase_contact(&mut self, business: BusinessId, contact: &Contact) -> StoreResult<()>;

@@ -434,15 +434,50 @@ pub struct ContactExport<'a> {
     password: bool,
     /// Whether the email and the number are to be left alone.
     follow_blocks: FollowBlocks,
-    /// The enquiries that are linked to the contact, in full.
-    /// Absent without scope leads:read.
+    /// The enquiries that are linked to the contact, in full, each with its `messages` (with lead-messages:read) and its `notes`
+    /// (with lead-notes:read). Absent without scope leads:read.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>, required = false))]
     leads: Option<Vec<Box<RawValue>>>,
+    /// The vehicles that the contact has offered, funded, supplied, reserved or bought, in full; pricing only with scope
+    /// vehicle-pricing:read. Absent without vehicles:read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>, required = false))]
+    vehicles: Option<Vec<Box<RawValue>>>,
+    /// The contact's test drives, each with its `vehicle`, signature and photos. Absent without vehicle-drives:read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>, required = false))]
+    drives: Option<Vec<Box<RawValue>>>,
+    /// The reservations of vehicles for the contact, ended ones as well, each with its `vehicle`. Absent without
+    /// vehicle-reserve:read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>, required = false))]
+    reservations: Option<Vec<Box<RawValue>>>,
+    /// The sales of vehicles to the contact, each with its `vehicle`. Absent without vehicle-sales:read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>, required = false))]
+    sales: Option<Vec<Box<RawValue>>>,
+    /// The invoices for the contact. Absent without invoices:read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>, required = false))]
+    invoices: Option<Vec<Box<RawValue>>>,
+    /// The documents kept with vehicles that the contact has offered, reserved or bought, each with its `vehicle`. Absent without
+    /// vehicle-documents:read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>, required = false))]
+    documents: Option<Vec<Box<RawValue>>>,
+    /// The reviews under the contact's name. Absent without reviews:read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>, required = false))]
+    reviews: Option<Vec<Box<RawValue>>>,
+    /// The mails to the contact's address that wait to be sent. Absent without lead-messages:read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>, required = false))]
+    mails: Option<Vec<Box<RawValue>>>,
     /// The contact as events of the log show it, oldest first.
     events: Vec<ExportedEvent>,
-    /// What the key may not read, and is left out: `leads` without scope leads:read, `notes` (those of the contact, and of its
-    /// events) without contact-notes:read.
+    /// What the key may not read, and is left out: a section that is absent, `leads.messages` and `leads.notes`, `notes` (those
+    /// of the contact, and of its events) without contact-notes:read, `vehicles.pricing` without vehicle-pricing:read.
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
     omitted: Vec<&'static str>,
 }
@@ -478,6 +513,24 @@ pub struct ExportedEvent {
     data: Box<RawValue>,
 }
 
+/// The parts of an export, each with the scope that its own reads need.
+const SECTIONS: [(&str, Scope); 13] = [
+    ("leads", Scope::LeadsRead),
+    ("notes", Scope::ContactNotesRead),
+    ("leads.messages", Scope::LeadMessagesRead),
+    ("leads.notes", Scope::LeadNotesRead),
+    ("vehicles", Scope::VehiclesRead),
+    ("vehicles.pricing", Scope::VehiclePricingRead),
+    ("drives", Scope::VehicleDrivesRead),
+    ("reservations", Scope::VehicleReserveRead),
+    ("sales", Scope::VehicleSalesRead),
+    ("invoices", Scope::InvoicesRead),
+    ("documents", Scope::VehicleDocumentsRead),
+    ("reviews", Scope::ReviewsRead),
+    // Mails to a contact are replies to its enquiries.
+    ("mails", Scope::LeadMessagesRead),
+];
+
 impl<'a> ContactExport<'a> {
     /// What is held on `contact`, as it was put together at `exported` for a caller with `scopes`.
     pub(crate) fn new(
@@ -488,8 +541,8 @@ impl<'a> ContactExport<'a> {
         scopes: ScopeSet,
         exported: Timestamp,
     ) -> Self {
-        let sections = [("leads", Scope::LeadsRead), ("notes", Scope::ContactNotesRead)];
-        let withheld = sections.iter().filter(|(_, scope)| !scopes.contains(*scope));
+        let withheld = SECTIONS.iter().filter(|(_, scope)| !scopes.contains(*scope));
+        let section = |scope| scopes.contains(scope).then(Vec::new);
         Self {
             exported,
             contact: Owned {
@@ -499,7 +552,15 @@ impl<'a> ContactExport<'a> {
             },
             password: has_password,
             follow_blocks,
-            leads: scopes.contains(Scope::LeadsRead).then(Vec::new),
+            leads: section(Scope::LeadsRead),
+            vehicles: section(Scope::VehiclesRead),
+            drives: section(Scope::VehicleDrivesRead),
+            reservations: section(Scope::VehicleReserveRead),
+            sales: section(Scope::VehicleSalesRead),
+            invoices: section(Scope::InvoicesRead),
+            documents: section(Scope::VehicleDocumentsRead),
+            reviews: section(Scope::ReviewsRead),
+            mails: section(Scope::LeadMessagesRead),
             events: Vec::new(),
             omitted: withheld.map(|(section, _)| *section).collect(),
         }

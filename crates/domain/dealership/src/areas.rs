@@ -43,15 +43,15 @@ areas! {
     forecourt_accounts reads [AccountReader] writes [AccountStore, IdempotencyStore];
     forecourt_leads reads [LeadReader, ConversationReader] writes [LeadStore, ConversationStore],
         HoldsLeads::held_leads as leads: MemoryLeads;
-    forecourt_contacts reads [ContactReader] writes [ContactStore], HoldsContacts::held_contacts as contacts: MemoryContacts;
-    forecourt_vehicles reads [VehicleReader, VehicleDocumentReader, TestDriveReader]
+    forecourt_contacts reads [ContactReader, ContactMailReader] writes [ContactStore], HoldsContacts::held_contacts as contacts: MemoryContacts;
+    forecourt_vehicles reads [VehicleReader, VehicleDocumentReader, TestDriveReader, ContactVehicleReader]
         writes [VehicleStore, VehicleFileStore, VehicleProcessStore, VehicleDeletionStore, VehicleMailStore, TestDriveStore],
         HoldsVehicles::held_vehicles as vehicles: MemoryVehicles,
         HoldsVehicleRecords::held_vehicle_records as vehicle_records: MemoryVehicleRecords;
     forecourt_files reads [FileReader] writes [FileRegister], HoldsFiles::held_files as files: MemoryFileRegister;
-    forecourt_invoices reads [InvoiceReader] writes [InvoiceStore], HoldsInvoices::held_invoices as invoices: MemoryInvoices;
+    forecourt_invoices reads [InvoiceReader, ContactInvoiceReader] writes [InvoiceStore], HoldsInvoices::held_invoices as invoices: MemoryInvoices;
     forecourt_listings reads [ListingReader] writes [ListingStore], HoldsListings::held_listings as listings: MemoryListings;
-    forecourt_reviews reads [ReviewReader] writes [ReviewStore], HoldsReviews::held_reviews as reviews: MemoryReviews;
+    forecourt_reviews reads [ReviewReader, NamedReviewReader] writes [ReviewStore], HoldsReviews::held_reviews as reviews: MemoryReviews;
     forecourt_blogs reads [ArticleReader] writes [ArticleStore], HoldsArticles::held_articles as articles: MemoryArticles;
     forecourt_webhooks reads [WebhookReader] writes [WebhookStore, DeliveryQueue],
         HoldsWebhooks::held_webhooks as webhooks: MemoryWebhooks;

@@ -5,7 +5,10 @@
 
 use async_trait::async_trait;
 use forecourt_contacts::ContactDraft;
-use forecourt_kernel::{BusinessId, Epoch, Moment, PendingMail, StoreResult, Timestamp, VehicleId};
+use forecourt_files::FileName;
+use forecourt_kernel::{
+    BusinessId, ContactId, Epoch, Moment, PendingMail, PersonKeys, StoreResult, Timestamp, VehicleId,
+};
 use forecourt_leads::LeadDraft;
 use forecourt_vehicles::VehicleDraft;
 
@@ -215,6 +218,21 @@ pub enum DeletionKind {
     Webhook,
     /// A business: all that it owned.
     Business,
+    /// A lead: what its events and stored answers say.
+    Lead,
+}
+
+/// A person whose erasure from the database is done.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ErasedPerson {
+    /// The business that they were a contact of.
+    pub business: BusinessId,
+    /// The contact that they were.
+    pub contact: ContactId,
+    /// The end of the time in which servers look for them in what they keep outside of the database.
+    pub until: Timestamp,
+    /// What they were known by.
+    pub keys: PersonKeys,
 }
 
 /// A deletion that is longer than one transaction. What is deleted is gone for every reader already.
@@ -237,6 +255,19 @@ pub trait DeletionQueue: Send {
     /// Does the next part of a deletion, so small that others hardly wait for it; `false` if nothing is left to be done, or
     /// another transaction is doing it.
     async fn continue_deletion(&mut self, deletion: OpenDeletion) -> StoreResult<bool>;
+
+    /// People who were erased a short time ago, for what each server keeps outside of the database. Those whose time is over at
+    /// `now` are forgotten.
+    async fn erased_people(&mut self, now: Timestamp) -> StoreResult<Vec<ErasedPerson>>;
+
+    /// At most `limit` files whose records are gone, and whose content is still to be removed.
+    async fn file_removals(&mut self, limit: u32) -> StoreResult<Vec<(BusinessId, FileName)>>;
+
+    /// Keys some of the digests of personal values that a version before made without a key; `false` if none is left.
+    async fn key_digests(&mut self) -> StoreResult<bool>;
+
+    /// Notes that the content of a file has been removed.
+    async fn content_removed(&mut self, business: BusinessId, name: &FileName) -> StoreResult<()>;
 }
 
 /// A record to be loaded, with its stamps.

@@ -9,18 +9,19 @@ use std::{
 
 use async_trait::async_trait;
 use forecourt_accounts::testing::{HoldsAccounts, MemoryAccounts};
-use forecourt_contacts::{Contact, ContactDraft, ContactStore as _};
+use forecourt_contacts::{Contact, ContactDraft, ContactMailReader, ContactStore as _, WaitingMail};
+use forecourt_files::FileName;
 use forecourt_kernel::testing::{HoldsEvents, MemoryEvents};
 use forecourt_kernel::{
-    BusinessId, Epoch, Mail, MailOutbox, PendingMail, StoreError, StoreResult, Timestamp, VehicleId,
+    BusinessId, Epoch, Mail, MailOutbox, PendingMail, StoreError, StoreResult, Timestamp, VehicleId, fold,
 };
 use forecourt_leads::{Lead, LeadDraft, LeadStore as _};
 use forecourt_vehicles::{Vehicle, VehicleDraft, VehicleFollower, VehicleStore as _};
 
 pub use crate::areas::memory::MemoryRecords;
 use crate::{
-    AgeReader, Backlog, BacklogReader, BulkLoad, Database, DeletionQueue, Loaded, MailQueue, OpenDeletion, PoolLoad,
-    Purged, ReadSession, Session, TakenMails,
+    AgeReader, Backlog, BacklogReader, BulkLoad, Database, DeletionQueue, ErasedPerson, Loaded, MailQueue,
+    OpenDeletion, PoolLoad, Purged, ReadSession, Session, TakenMails,
 };
 
 /// All that is stored. The records of an area are members of it.
@@ -40,6 +41,10 @@ pub struct MemoryState {
     pub newest_record: Option<Timestamp>,
     /// How much one purge may take.
     pub purge_quota: Option<u32>,
+    /// People who were erased a short time ago.
+    pub erased: Vec<ErasedPerson>,
+    /// Files whose content is still to be removed.
+    pub file_removals: Vec<(BusinessId, FileName)>,
     last_mail: i64,
     /// How many mails a business may send in a day; `None` is any number.
     pub mails_per_day: Option<u32>,
@@ -275,6 +280,22 @@ impl MemoryState {
 }
 
 #[async_trait]
+impl ContactMailReader for MemorySession {
+    async fn mails_to(&mut self, business: BusinessId, address: &str, after: i64) -> StoreResult<Vec<WaitingMail>> {
+        let own = self.state.mails.values().map(|queued| &queued.pending);
+        let own = own.filter(|pending| pending.business == business && pending.id > after);
+        let to = own.filter(|pending| !address.is_empty() && fold(&pending.mail.to) == fold(address));
+        let waiting = to.map(|PendingMail { id, mail, .. }| WaitingMail {
+            id: *id,
+            to: mail.to.clone(),
+            subject: mail.subject.clone(),
+            text: mail.text.clone(),
+        });
+        Ok(waiting.collect())
+    }
+}
+
+#[async_trait]
 impl MailQueue for MemorySession {
     async fn take_mails(
         &mut self,
@@ -338,6 +359,25 @@ impl DeletionQueue for MemorySession {
             *parts = parts.saturating_sub(1);
             *parts > 0
         }))
+    }
+
+    async fn erased_people(&mut self, now: Timestamp) -> StoreResult<Vec<ErasedPerson>> {
+        self.state.erased.retain(|person| person.until > now);
+        Ok(self.state.erased.clone())
+    }
+
+    async fn file_removals(&mut self, limit: u32) -> StoreResult<Vec<(BusinessId, FileName)>> {
+        Ok(self.state.file_removals.iter().take(limit as usize).cloned().collect())
+    }
+
+    async fn key_digests(&mut self) -> StoreResult<bool> {
+        Ok(false)
+    }
+
+    async fn content_removed(&mut self, business: BusinessId, name: &FileName) -> StoreResult<()> {
+        let removals = &mut self.state.file_removals;
+        removals.retain(|(owner, removal)| *owner != business || removal != name);
+        Ok(())
     }
 }
 

@@ -56,7 +56,7 @@ pub use service::{credit_in_full, raise_deposit, read_invoice};
 pub use status::{InvoiceStatus, MOVES, Move, TransitionError, Trigger, next};
 #[cfg(feature = "mock")]
 pub use store::MockInvoiceStore;
-pub use store::{InvoiceReader, InvoiceStore};
+pub use store::{ContactInvoiceReader, InvoiceReader, InvoiceStore};
 pub use vat::{InvalidVatRate, VatRate, VatSplit};
 #[cfg(feature = "openapi")]
 pub use view::example_invoice;

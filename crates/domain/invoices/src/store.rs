@@ -1,7 +1,7 @@
 //! The ports: what this area needs of the storage of its records.
 
 use async_trait::async_trait;
-use forecourt_kernel::{BusinessId, EventLog, StoreResult, Timestamp};
+use forecourt_kernel::{BusinessId, ContactId, EventLog, StoreResult, Timestamp};
 
 use crate::{CreditNumber, Invoice, InvoiceContent, InvoiceId, InvoiceNumber};
 
@@ -13,6 +13,19 @@ pub trait InvoiceReader: Send {
 
     /// The invoice, or `None` if the business has none of that number.
     async fn invoice_by_number(&mut self, business: BusinessId, number: InvoiceNumber) -> StoreResult<Option<Invoice>>;
+}
+
+/// Reads the invoices of a contact, for its export.
+#[async_trait]
+pub trait ContactInvoiceReader: Send {
+    /// The first few of the invoices behind `after` that are for the contact, in the order of their ids; none if there are no
+    /// more.
+    async fn contact_invoices(
+        &mut self,
+        business: BusinessId,
+        contact: ContactId,
+        after: InvoiceId,
+    ) -> StoreResult<Vec<Invoice>>;
 }
 
 /// Where invoices are kept. All that is done through one of them commits together or not at all.

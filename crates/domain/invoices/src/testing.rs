@@ -11,8 +11,8 @@ use forecourt_kernel::{
 };
 
 use crate::{
-    CreditNote, CreditNumber, Invoice, InvoiceContent, InvoiceId, InvoiceNumber, InvoiceReader, InvoiceStatus,
-    InvoiceStore, Payment, PaymentMethod, RaiseDeposit, VatRate,
+    ContactInvoiceReader, CreditNote, CreditNumber, Invoice, InvoiceContent, InvoiceId, InvoiceNumber, InvoiceReader,
+    InvoiceStatus, InvoiceStore, Payment, PaymentMethod, RaiseDeposit, VatRate,
 };
 
 /// Invoices in memory, by their ids, and the numbers last drawn.
@@ -56,6 +56,21 @@ impl<S: HoldsInvoices> InvoiceReader for S {
     async fn invoice_by_number(&mut self, business: BusinessId, number: InvoiceNumber) -> StoreResult<Option<Invoice>> {
         let held = self.held_invoices();
         Ok(held.find(business, |invoice| invoice.number == Some(number)))
+    }
+}
+
+#[async_trait]
+impl<S: HoldsInvoices> ContactInvoiceReader for S {
+    async fn contact_invoices(
+        &mut self,
+        business: BusinessId,
+        contact: ContactId,
+        after: InvoiceId,
+    ) -> StoreResult<Vec<Invoice>> {
+        let held = self.held_invoices().invoices.values();
+        let own = held.filter(|(owner, invoice)| *owner == business && invoice.content.customer == Some(contact));
+        let later = own.filter(|(_, invoice)| invoice.id > after);
+        Ok(later.map(|(_, invoice)| invoice.clone()).collect())
     }
 }
 

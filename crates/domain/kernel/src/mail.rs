@@ -1,8 +1,10 @@
 //! Mails that a change causes: queued in its transaction, sent afterwards.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 
-use crate::{BoxError, BusinessId, StoreResult, Timestamp};
+use crate::{BoxError, BusinessId, LeadId, Person, StoreResult, Timestamp};
 
 /// A plain-text mail to one address.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -20,6 +22,8 @@ pub struct Mail {
     pub in_reply_to: Option<String>,
     /// The address that answers go to; `None` for the sender's.
     pub reply_to: Option<String>,
+    /// The lead that it is about: while it waits, it goes with it.
+    pub lead: Option<LeadId>,
 }
 
 /// Where a use case leaves a mail to be sent once its transaction has committed.
@@ -82,6 +86,15 @@ pub trait Mailer: Send + Sync {
     async fn check(&self, mail: &Mail) -> Result<(), MailError> {
         let _ = mail;
         Ok(())
+    }
+
+    /// Removes what the transport keeps of sent mails that name this person; answers how many. One that keeps none does nothing.
+    ///
+    /// # Errors
+    /// [`MailError::Failed`] if that cannot be found out now.
+    async fn forget_person(&self, person: Arc<Person>) -> Result<usize, MailError> {
+        let _ = person;
+        Ok(0)
     }
 }
 

@@ -13,6 +13,8 @@ use crate::{BoxError, ContactId, fold, phone_text::PhoneSpellings};
 
 /// How many characters a line of an address has that is taken out of texts: house numbers alone stand for anything.
 const MIN_ADDRESS_CHARS: usize = 5;
+/// How many letters and digits the number of a document has that is taken out of texts.
+const MIN_IDENTIFIER_CHARS: usize = 6;
 /// What stands in the place of what is taken out of a text.
 const GONE: &str = "…";
 /// How much is looked for at once: values, and bytes of them.
@@ -29,6 +31,15 @@ pub struct PersonKeys {
     numbers: BTreeSet<String>,
     /// Lines of addresses, and postcodes.
     addresses: BTreeSet<String>,
+    /// Numbers of driving licences and the like, letters and digits alone, in capitals.
+    #[serde(default)]
+    identifiers: BTreeSet<String>,
+    /// Whether the names are as well those of a make of cars or of a company.
+    #[serde(default)]
+    ambiguous: bool,
+    /// Of names, emails and numbers those that somebody else has too.
+    #[serde(default)]
+    shared: BTreeSet<String>,
 }
 
 impl PersonKeys {
@@ -40,7 +51,44 @@ impl PersonKeys {
             emails: BTreeSet::new(),
             numbers: BTreeSet::new(),
             addresses: BTreeSet::new(),
+            identifiers: BTreeSet::new(),
+            ambiguous: false,
+            shared: BTreeSet::new(),
         }
+    }
+
+    /// Notes that their names stand for others as well, so that a text is not about them because it has one.
+    pub const fn have_ambiguous_names(&mut self) {
+        self.ambiguous = true;
+    }
+
+    /// Notes that somebody else has that name, email or number as well, which is folded or in E.164: a text is not about the person
+    /// because it has it.
+    pub fn share(&mut self, value: &str) {
+        self.shared.insert(value.to_owned());
+    }
+
+    /// Names, folded.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(String::as_str)
+    }
+
+    /// Addresses for mails, folded.
+    pub fn emails(&self) -> impl Iterator<Item = &str> {
+        self.emails.iter().map(String::as_str)
+    }
+
+    /// Telephone numbers in E.164.
+    pub fn numbers(&self) -> impl Iterator<Item = &str> {
+        self.numbers.iter().map(String::as_str)
+    }
+
+    /// The same person, of whom nothing is known yet.
+    #[must_use]
+    pub fn emptied(&self) -> Self {
+        let mut keys = Self::new(self.contact);
+        keys.ambiguous = self.ambiguous;
+        keys
     }
 
     /// Whose keys they are.
@@ -73,9 +121,23 @@ impl PersonKeys {
         }
     }
 
+    /// Adds the number of a driving licence, an insurance number or the like, however it is spaced. A short one stands for anything.
+    pub fn add_identifier(&mut self, number: &str) {
+        let squeezed: String = number.chars().filter(char::is_ascii_alphanumeric).collect();
+        if squeezed.len() >= MIN_IDENTIFIER_CHARS && squeezed.bytes().any(|byte| byte.is_ascii_digit()) {
+            self.identifiers.insert(squeezed.to_ascii_uppercase());
+        }
+    }
+
     /// Whether they are as many as are looked for at once.
     pub fn is_full(&self) -> bool {
-        let sets = [&self.names, &self.emails, &self.numbers, &self.addresses];
+        let sets = [
+            &self.names,
+            &self.emails,
+            &self.numbers,
+            &self.addresses,
+            &self.identifiers,
+        ];
         let values = sets.iter().map(|set| set.len()).sum::<usize>();
         let bytes = sets.iter().flat_map(|set| set.iter()).map(String::len).sum::<usize>();
         values >= MOST_VALUES || bytes >= MOST_BYTES
@@ -98,7 +160,12 @@ pub struct Person {
     numbers: HashSet<String>,
     /// Emails, then names, then lines of addresses.
     words: AhoCorasick,
+    /// Emails and whole names that nobody else has.
+    certain: AhoCorasick,
     spellings: PhoneSpellings,
+    /// Of numbers that nobody else has.
+    certain_spellings: PhoneSpellings,
+    identifiers: Identifiers,
 }
 
 impl Person {
@@ -113,18 +180,23 @@ impl Person {
             emails,
             numbers,
             addresses,
+            identifiers,
+            ambiguous,
+            shared,
         } = keys;
         let words = emails.iter().chain(names).chain(addresses);
-        let words = words.map(|word| Marked::new(word).text);
+        let own = |value: &&String| !shared.contains(*value);
+        let whole_names = names.iter().filter(|name| !ambiguous && is_whole_name(name));
         Ok(Self {
             contact: *contact,
             names: names.iter().cloned().collect(),
             emails: emails.iter().cloned().collect(),
             numbers: numbers.iter().cloned().collect(),
             // The longest of several, so that no text is left with the rest of a value of which another one is a part.
-            words: AhoCorasick::builder()
-                .match_kind(MatchKind::LeftmostLongest)
-                .build(words)?,
+            words: finder(words)?,
+            certain: finder(emails.iter().chain(whole_names).filter(own))?,
+            certain_spellings: PhoneSpellings::of(numbers.iter().filter(own).map(String::as_str)),
+            identifiers: Identifiers::new(identifiers)?,
             spellings: PhoneSpellings::of(numbers.iter().map(String::as_str)),
         })
     }
@@ -151,22 +223,50 @@ impl Person {
 
     /// Takes the person out of a text, wherever one of their keys stands there by itself; `false` if none does.
     pub fn redact(&self, text: &mut String) -> bool {
+        self.take_out(&self.words, &self.spellings, text)
+    }
+
+    /// Takes the person out of a text that may be about anybody, wherever an email, a number or a whole name of theirs stands there;
+    /// `false` if none does.
+    pub fn redact_certain(&self, text: &mut String) -> bool {
+        self.take_out(&self.certain, &self.certain_spellings, text)
+    }
+
+    fn take_out(&self, words: &AhoCorasick, spellings: &PhoneSpellings, text: &mut String) -> bool {
         let marked = Marked::new(text);
-        let found = self.words.find_iter(&marked.text);
+        let found = words.find_iter(&marked.text);
         let words: Vec<_> = found.filter_map(|found| marked.origin(found.range())).collect();
         let changed = replace(text, &words);
-        let numbers = self.spellings.places(text);
+        let identifiers = self.identifiers.places(text);
+        let changed = replace(text, &identifiers) | changed;
+        let numbers = spellings.places(text);
         replace(text, &numbers) | changed
+    }
+
+    /// Whether a text that may be about anybody names the person: it has an email, a number or a whole name of theirs.
+    pub fn is_certainly_in(&self, text: &str) -> bool {
+        self.certain.is_match(&Marked::new(text).text)
+            || !self.identifiers.places(text).is_empty()
+            || !self.certain_spellings.places(text).is_empty()
     }
 
     /// Takes the person out of all texts of a value, names of members included; `false` if they are in none.
     pub fn redact_value(&self, value: &mut Value) -> bool {
+        self.redact_texts(value, &|text| self.redact(text))
+    }
+
+    /// Takes the person out of all texts of a value as [`Person::redact_certain`] does out of one.
+    pub fn redact_certain_value(&self, value: &mut Value) -> bool {
+        self.redact_texts(value, &|text| self.redact_certain(text))
+    }
+
+    fn redact_texts(&self, value: &mut Value, redact: &dyn Fn(&mut String) -> bool) -> bool {
         match value {
-            Value::String(text) => self.redact(text),
+            Value::String(text) => redact(text),
             Value::Array(items) => items
                 .iter_mut()
-                .fold(false, |changed, item| self.redact_value(item) | changed),
-            Value::Object(members) => self.redact_members(members),
+                .fold(false, |changed, item| self.redact_texts(item, redact) | changed),
+            Value::Object(members) => self.redact_members(members, redact),
             Value::Number(digits) if self.spellings.is(&digits.to_string()) => {
                 *value = Value::from(GONE);
                 true
@@ -175,17 +275,17 @@ impl Person {
         }
     }
 
-    fn redact_members(&self, members: &mut Map<String, Value>) -> bool {
+    fn redact_members(&self, members: &mut Map<String, Value>, redact: &dyn Fn(&mut String) -> bool) -> bool {
         let mut changed = false;
         let mut renamed = false;
         for (name, value) in members.iter_mut() {
-            changed |= self.redact_value(value);
-            renamed |= self.redact(&mut name.clone());
+            changed |= self.redact_texts(value, redact);
+            renamed |= redact(&mut name.clone());
         }
         if renamed {
             let mut left = Map::with_capacity(members.len());
             for (mut name, value) in std::mem::take(members) {
-                self.redact(&mut name);
+                redact(&mut name);
                 while left.contains_key(&name) {
                     name.push_str(GONE);
                 }
@@ -205,7 +305,68 @@ impl Person {
                 .words
                 .find_iter(&marked.text)
                 .any(|found| found.pattern().as_usize() < self.emails.len())
+            || !self.identifiers.places(mail).is_empty()
             || !self.spellings.places(mail).is_empty()
+    }
+}
+
+/// Finds words that stand by themselves: of several the longest, so that no text is left with the rest of a value of which another
+/// one is a part.
+fn finder<'a>(words: impl Iterator<Item = &'a String>) -> Result<AhoCorasick, BoxError> {
+    let words = words.map(|word| Marked::new(word).text);
+    Ok(AhoCorasick::builder()
+        .match_kind(MatchKind::LeftmostLongest)
+        .build(words)?)
+}
+
+/// Whether a name has two words at least: then it is one person's, as far as a text can say.
+fn is_whole_name(name: &str) -> bool {
+    let words = name.split_whitespace();
+    words
+        .filter(|word| word.chars().filter(|letter| letter.is_alphabetic()).count() >= 2)
+        .count()
+        >= 2
+}
+
+/// Finds the numbers of documents, however they are spaced.
+struct Identifiers(Option<AhoCorasick>);
+
+impl Identifiers {
+    fn new(identifiers: &BTreeSet<String>) -> Result<Self, BoxError> {
+        if identifiers.is_empty() {
+            return Ok(Self(None));
+        }
+        let finder = AhoCorasick::builder()
+            .match_kind(MatchKind::LeftmostLongest)
+            .build(identifiers)?;
+        Ok(Self(Some(finder)))
+    }
+
+    /// The places of a text where one stands by itself, in order.
+    fn places(&self, text: &str) -> Vec<Range<usize>> {
+        let Some(finder) = &self.0 else {
+            return Vec::new();
+        };
+        let mut squeezed = String::with_capacity(text.len());
+        let mut origins = Vec::with_capacity(text.len());
+        for (at, character) in text.char_indices() {
+            if character.is_ascii_alphanumeric() {
+                squeezed.push(character.to_ascii_uppercase());
+                origins.push(at);
+            } else if !character.is_whitespace() && !matches!(character, '-' | '.' | '/' | '_') {
+                // What interrupts a number.
+                squeezed.push('\0');
+                origins.push(at);
+            }
+        }
+        let found = finder.find_iter(&squeezed).filter_map(|found| {
+            let start = *origins.get(found.start())?;
+            let end = *origins.get(found.end().checked_sub(1)?)? + 1;
+            let is_apart = |neighbour: Option<char>| neighbour.is_none_or(|neighbour| !neighbour.is_alphanumeric());
+            let apart = is_apart(text[..start].chars().next_back()) && is_apart(text[end..].chars().next());
+            apart.then_some(start..end)
+        });
+        found.collect()
     }
 }
 
@@ -329,5 +490,39 @@ mod tests {
         assert!(person.redact_value(&mut value));
         assert_eq!(value, json!({"…": {"to": ["…", 1, null]}, "……": "…", "x": "… …"}));
         assert!(!person.redact_value(&mut value));
+    }
+
+    #[test]
+    fn numbers_of_documents_are_taken_out_however_they_are_spaced() {
+        let mut keys = known_by(&[]);
+        for number in ["QQ 80 51 70 C", "QUILL805170Z99XY", "Q7"] {
+            keys.add_identifier(number);
+        }
+        let person = Person::new(&keys).unwrap();
+        for (text, expected) in [
+            ("NI qq805170c, or QQ 80-51-70 C.", "NI …, or …."),
+            ("licence QUILL 805170 Z99XY", "licence …"),
+            ("Q7 and AQQ805170C, QQ805170CD", "Q7 and AQQ805170C, QQ805170CD"),
+            ("é QQ805170C é", "é … é"),
+            ("QQ8051,70C", "QQ8051,70C"),
+        ] {
+            let mut left = text.to_owned();
+            assert_eq!(person.redact(&mut left), text != expected, "{text}");
+            assert_eq!(left, expected);
+        }
+        assert!(person.is_certainly_in("His is QQ 805170 C") && !person.is_certainly_in("His is QQ 805170 D"));
+    }
+
+    #[test]
+    fn a_text_about_anybody_is_theirs_by_a_whole_name() {
+        let keys = known_by(&["Ann", "Ann Lee"]);
+        let person = Person::new(&keys).unwrap();
+        assert!(person.is_certainly_in("see ann lee") && !person.is_certainly_in("see Ann"));
+        let mut left = "Ann, Ann Lee".to_owned();
+        assert!(person.redact_certain(&mut left));
+        assert_eq!(left, "Ann, …");
+        let mut ambiguous = keys.clone();
+        ambiguous.have_ambiguous_names();
+        assert!(!Person::new(&ambiguous).unwrap().is_certainly_in("see ann lee"));
     }
 }

@@ -476,5 +476,8 @@ fn new_lead_mail(lead: &Lead, vehicle: Option<&StockVehicle>, business: &Busines
         subject: message["subject"].as_str().unwrap_or_default(),
         message: message["message"].as_str().unwrap_or_default(),
     };
-    business.mail(&business.email, &content)
+    Mail {
+        lead: Some(lead.id),
+        ..business.mail(&business.email, &content)
+    }
 }

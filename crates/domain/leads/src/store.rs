@@ -92,7 +92,8 @@ pub trait LeadStore: LeadReader + EventLog + MailOutbox {
     /// Stores a lead that has changed.
     async fn save_lead(&mut self, business: BusinessId, lead: &Lead) -> StoreResult<()>;
 
-    /// Removes the lead and all that belongs to it, its associations with vehicles for one.
+    /// Removes the lead and all that belongs to it, its associations with vehicles for one, and mails about it that wait. Its events keep
+    /// their places, names and stamps, and have `{"id":…}` as their data; so do stored answers about it.
     async fn delete_lead(&mut self, business: BusinessId, id: LeadId) -> StoreResult<()>;
 
     /// Notes that the lead concerns the vehicle, both of which the business has; `false` if that was known before.

@@ -30,6 +30,7 @@
 //! `examples/own_storage.rs` is a store of somebody's own, proved by it.
 
 mod error;
+mod forget;
 mod review;
 mod service;
 mod store;
@@ -38,9 +39,10 @@ pub mod testing;
 mod view;
 
 pub use error::ReviewError;
+pub use forget::{forget_person_in_event, forget_person_in_review};
 pub use review::{Review, ReviewChanges, ReviewContent, ReviewId, ReviewStatus, Source, Stars, UnknownReviewStatus};
 pub use service::{create_review, delete_review, list_reviews, read_review, update_review};
-pub use store::{ReviewFilter, ReviewReader, ReviewStore};
+pub use store::{NamedReviewReader, ReviewFilter, ReviewReader, ReviewStore};
 #[cfg(feature = "openapi")]
 pub use view::example_review;
 pub use view::{FullReview, ReviewView, SimpleReview};

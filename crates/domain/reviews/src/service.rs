@@ -109,7 +109,7 @@ async fn locked(
     Ok(review)
 }
 
-async fn record(
+pub(crate) async fn record(
     store: &mut dyn ReviewStore,
     business: BusinessId,
     name: EventName,

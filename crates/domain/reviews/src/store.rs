@@ -55,6 +55,14 @@ pub trait ReviewReader: Send {
     ) -> StoreResult<Page<Review>>;
 }
 
+/// Reads the reviews under a contact's name, for its export.
+#[async_trait]
+pub trait NamedReviewReader: Send {
+    /// The first few of the reviews behind `after` whose author has that name, compared without regard to case, in the order of
+    /// their ids; none if there are no more.
+    async fn reviews_by(&mut self, business: BusinessId, name: &str, after: ReviewId) -> StoreResult<Vec<Review>>;
+}
+
 /// Where reviews are kept. All that is done through one of them commits together or not at all.
 #[async_trait]
 pub trait ReviewStore: ReviewReader + EventLog {

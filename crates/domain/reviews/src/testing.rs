@@ -6,10 +6,14 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use forecourt_kernel::testing::{WithEvents, assert_pages, page_of};
-use forecourt_kernel::{BusinessId, EventLog, Page, PageRequest, Range, StoreResult, TextFilter, Timestamp, Version};
+use forecourt_kernel::{
+    BusinessId, EventLog, Page, PageRequest, Range, StoreResult, TextFilter, Timestamp, Version, fold,
+};
 use serde_json::{Map, Value, json};
 
-use crate::{Review, ReviewContent, ReviewFilter, ReviewId, ReviewReader, ReviewStatus, ReviewStore, Stars};
+use crate::{
+    NamedReviewReader, Review, ReviewContent, ReviewFilter, ReviewId, ReviewReader, ReviewStatus, ReviewStore, Stars,
+};
 
 /// Reviews in memory, by their ids.
 #[derive(Clone, Debug, Default)]
@@ -52,6 +56,16 @@ impl<S: HoldsReviews> ReviewReader for S {
         Ok(page_of(passing.map(|(_, review)| review), page, |review| {
             review.id.get()
         }))
+    }
+}
+
+#[async_trait]
+impl<S: HoldsReviews> NamedReviewReader for S {
+    async fn reviews_by(&mut self, business: BusinessId, name: &str, after: ReviewId) -> StoreResult<Vec<Review>> {
+        let held = self.held_reviews().0.values();
+        let own = held.filter(|(owner, review)| *owner == business && review.id > after);
+        let named = own.filter(|(_, review)| !name.is_empty() && fold(&review.content.name) == fold(name));
+        Ok(named.map(|(_, review)| review.clone()).collect())
     }
 }
 

@@ -1,12 +1,13 @@
 //! What vehicles hold of a contact that is deleted, and how they forget it.
 
 use forecourt_accounts::Business;
+use forecourt_files::FileName;
 use forecourt_kernel::{BusinessId, Line, LongText, Person, Timestamp};
 use serde_json::Value;
 
 use crate::{
-    AppraisalDetails, TestDrive, TestDriveContent, TestDriveStore, Vehicle, VehicleDraft, VehicleError, VehicleStatus,
-    VehicleStore, service::save,
+    AppraisalDetails, Data, TestDrive, TestDriveContent, TestDriveStore, Vehicle, VehicleDocument, VehicleDraft,
+    VehicleError, VehicleFileStore, VehicleStatus, VehicleStore, service::save,
 };
 
 /// Removes a person whose contact is deleted from a vehicle that they have offered, funded, supplied, reserved or bought. A vehicle
@@ -58,6 +59,7 @@ fn forget_person(vehicle: &mut VehicleDraft, person: &Person) {
     {
         sale.customer = None;
     }
+    redact_texts(data, person);
     let mut comments = vehicle.offer.comments.as_str().to_owned();
     if person.redact(&mut comments) {
         vehicle.offer.comments = LongText::new(comments).unwrap_or_default();
@@ -76,9 +78,56 @@ fn forget_person(vehicle: &mut VehicleDraft, person: &Person) {
     }
 }
 
-/// Removes a person whose contact is deleted from a test drive: the link to the contact with all that was copied of it and who
-/// signed, and their names where staff wrote them. That there was a drive, when, of which vehicle and on which terms stays, and so
-/// do its photos. There is no event for it.
+/// Sections whose words are those of lists and registers.
+const IMPERSONAL_SECTIONS: [&str; 2] = ["vehicle", "lookup"];
+
+/// Takes the person out of what staff wrote on a vehicle.
+fn redact_texts(data: &mut Data, person: &Person) {
+    let Ok(Value::Object(mut shown)) = serde_json::to_value(&*data) else {
+        return;
+    };
+    let mut changed = false;
+    for (section, value) in &mut shown {
+        if !IMPERSONAL_SECTIONS.contains(&section.as_str()) {
+            changed |= person.redact_certain_value(value);
+        }
+    }
+    if changed && let Ok(redacted) = serde_json::from_value(Value::Object(shown)) {
+        *data = redacted;
+    }
+}
+
+/// Takes a person whose contact is deleted out of a document that is kept with a vehicle: what it is called and said to be. The
+/// content belongs to the vehicle and stays.
+///
+/// # Errors
+/// [`VehicleError::Store`].
+pub async fn forget_person_in_document(
+    store: &mut dyn VehicleFileStore,
+    business: BusinessId,
+    stored: VehicleDocument,
+    person: &Person,
+) -> Result<(), VehicleError> {
+    let mut document = stored.clone();
+    let content = &mut document.content;
+    let mut name = content.name.as_str().to_owned();
+    if person.redact(&mut name) {
+        content.name = Line::new(name).unwrap_or_default();
+    }
+    let mut description = content.description.as_str().to_owned();
+    if person.redact(&mut description) {
+        content.description = LongText::new(description).unwrap_or_default();
+    }
+    if document != stored {
+        document.version = stored.version.next();
+        store.save_vehicle_document(business, &document).await?;
+    }
+    Ok(())
+}
+
+/// Removes a person whose contact is deleted from a test drive: the link to the contact with all that was copied of it, who
+/// signed, photos and videos, and their names where staff wrote them. That there was a drive, when, of which vehicle and on which
+/// terms stays. There is no event for it. Answers the files whose content is to be removed.
 ///
 /// # Errors
 /// [`VehicleError::Store`].
@@ -87,13 +136,19 @@ pub async fn forget_person_in_drive(
     business: BusinessId,
     stored: TestDrive,
     person: &Person,
-) -> Result<(), VehicleError> {
+) -> Result<Vec<FileName>, VehicleError> {
     let mut drive = stored.clone();
+    let mut removed = Vec::new();
+    if drive.content.contact == Some(person.contact()) {
+        for photo in drive.content.photos.drain(..) {
+            removed.extend(store.remove_files(business, &photo.file).await?);
+        }
+    }
     forget_driver(&mut drive.content, person);
     if drive != stored {
         store.save_drive(business, &drive).await?;
     }
-    Ok(())
+    Ok(removed)
 }
 
 fn forget_driver(drive: &mut TestDriveContent, person: &Person) {
@@ -156,6 +211,12 @@ pub fn forget_person_in_event(vehicle: &mut Value, person: &Person) -> bool {
         {
             name.clear();
             changed = true;
+        }
+    }
+    let sections = vehicle.pointer_mut("/data").and_then(Value::as_object_mut);
+    for (section, value) in sections.into_iter().flatten() {
+        if !IMPERSONAL_SECTIONS.contains(&section.as_str()) {
+            changed |= person.redact_certain_value(value);
         }
     }
     changed

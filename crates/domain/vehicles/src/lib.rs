@@ -24,6 +24,7 @@ mod declare;
 mod document;
 mod drive;
 mod error;
+mod export;
 mod finance;
 mod forget;
 mod mails;
@@ -69,9 +70,12 @@ pub use drive::{
     TimeOfDay,
 };
 pub use error::VehicleError;
+pub use export::{
+    ContactReservation, ContactSale, ContactVehicleReader, contact_reservations, contact_sale, is_customer,
+};
 pub use finance::{FinanceExample, example};
 pub use forecourt_files::FileAddresses;
-pub use forget::{forget_person_in_drive, forget_person_in_event, forget_person_in_vehicle};
+pub use forget::{forget_person_in_document, forget_person_in_drive, forget_person_in_event, forget_person_in_vehicle};
 pub use mails::MAILS;
 pub use media::{
     InvalidYouTubeId, Media, MediaFile, MediaIds, Medium, MediumKind, MediumView, Upload, WrongFileKind, YouTubeId,

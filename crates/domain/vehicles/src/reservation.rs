@@ -288,7 +288,7 @@ pub fn read_reservation(vehicle: &Vehicle) -> ReservationView<'_> {
 }
 
 impl<'a> ReservationDetails<'a> {
-    fn new(reservation: &'a Reservation) -> Self {
+    pub(crate) fn new(reservation: &'a Reservation) -> Self {
         let Reservation {
             customer,
             method,

@@ -3,13 +3,19 @@
 use std::collections::VecDeque;
 
 use forecourt_contacts::{self as contacts, ContactExport};
-use forecourt_kernel::{ContactId, Cursor, EventSequence, LeadId, PageRequest, Position, Projection};
+use forecourt_dealership::ReadSession;
+use forecourt_invoices::{InvoiceId, InvoiceView};
+use forecourt_kernel::{
+    ContactId, Cursor, EventSequence, LeadId, PageRequest, Position, Projection, Scope, VehicleId, View,
+};
+use forecourt_reviews::{FullReview, ReviewId};
+use forecourt_vehicles::{self as vehicles, Detail, TestDriveId, TestDriveView, VehicleDocumentView, VehicleView};
 use futures_util::stream::try_unfold;
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::task::yield_now;
 
-use super::contacts::IdParameter;
+use super::{contacts::IdParameter, vehicle_drives::signed};
 use crate::{
     call::Call,
     code::Code,
@@ -19,8 +25,8 @@ use crate::{
     reply::{self, Answer, Envelope},
 };
 
-/// How many notes of an export are read at once.
-const NOTES_AT_ONCE: u32 = 25;
+/// How many notes, messages and documents of an export are read at once.
+const AT_ONCE: u32 = 25;
 
 pub(super) fn operations() -> Declared<Vec<Operation>> {
     Ok(operations![self::<__path_export_contact> export_contact])
@@ -28,8 +34,10 @@ pub(super) fn operations() -> Declared<Vec<Operation>> {
 
 /// Export all that is held on a contact
 ///
-/// For answering a data subject's access request: the record with all its notes, its follow-blocks, linked leads and past
-/// events, as one document. What the key may not read is left out, and named in `omitted`.
+/// For answering a data subject's access request: the record with all its notes, its follow-blocks, linked leads with their
+/// messages and notes, vehicles, test drives with their signatures, reservations, sales, invoices, documents, reviews under its
+/// name, mails that wait to be sent to it, and past events, as one document. What the key may not read is left out, and named in
+/// `omitted`.
 #[utoipa::path(get, path = "/2.0/contacts/{id}/export", tag = "contacts", security(("bearer" = ["contacts:read"])),
     params(IdParameter, FieldsParameter),
     responses((status = 200, description = "All that is held", body = Envelope<ContactExport<'static>>),
@@ -37,22 +45,37 @@ pub(super) fn operations() -> Declared<Vec<Operation>> {
 async fn export_contact(call: Call) -> Result<Answer, ApiError> {
     let fields = call.fields()?;
     let id = call.id(Code::CONTACT_NOT_FOUND)?;
-    let outline = {
+    let (outline, subject) = {
         let mut session = call.read().await?;
         let export = contacts::export_contact(session.as_mut(), call.clock().as_ref(), &call.caller, id).await?;
         let export = reply::value(&export)?;
+        let text = |place: &str| {
+            export
+                .pointer(place)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let subject = Subject {
+            id,
+            name: text("/contact/data/name"),
+            email: text("/contact/email"),
+        };
         let export = match &fields {
             None => export,
             Some(fields) => fields.apply(export),
         };
-        outline(json!({"success": true, "data": export}))
+        let sections = Section::ALL.map(|section| (section, section.path()));
+        (
+            outline(json!({"success": true, "data": export}), "/data", &sections),
+            subject,
+        )
     };
     let export = Export {
         call,
-        id,
+        subject,
         fields,
         pieces: outline.into(),
-        read: None,
     };
     let parts = try_unfold(export, async |mut export| {
         let part = export.part().await?;
@@ -66,17 +89,50 @@ async fn export_contact(call: Call) -> Result<Answer, ApiError> {
 enum Section {
     Notes,
     Leads,
+    Messages(LeadId),
+    LeadNotes(LeadId),
+    Vehicles,
+    Drives,
+    Reservations,
+    Sales,
+    Invoices,
+    Documents,
+    Reviews,
+    Mails,
     Events,
 }
 
 impl Section {
-    const ALL: [Self; 3] = [Self::Notes, Self::Leads, Self::Events];
+    /// Those that are not part of another.
+    const ALL: [Self; 11] = [
+        Self::Notes,
+        Self::Leads,
+        Self::Vehicles,
+        Self::Drives,
+        Self::Reservations,
+        Self::Sales,
+        Self::Invoices,
+        Self::Documents,
+        Self::Reviews,
+        Self::Mails,
+        Self::Events,
+    ];
 
-    /// Where it stands in the export.
+    /// The section's place in the export.
     const fn path(self) -> &'static [&'static str] {
         match self {
             Self::Notes => &["contact", "data", "notes"],
             Self::Leads => &["leads"],
+            Self::Messages(_) => &["leads", "messages"],
+            Self::LeadNotes(_) => &["leads", "notes"],
+            Self::Vehicles => &["vehicles"],
+            Self::Drives => &["drives"],
+            Self::Reservations => &["reservations"],
+            Self::Sales => &["sales"],
+            Self::Invoices => &["invoices"],
+            Self::Documents => &["documents"],
+            Self::Reviews => &["reviews"],
+            Self::Mails => &["mails"],
             Self::Events => &["events"],
         }
     }
@@ -86,25 +142,31 @@ impl Section {
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Piece {
     Text(Vec<u8>),
-    /// What a section has, between its brackets.
-    Items(Section),
+    /// The items of a section, between its brackets.
+    Items(Items),
 }
 
-/// The body of an export whose sections, as far as they are requested, are still to be filled in.
-fn outline(envelope: Value) -> Vec<Piece> {
+/// The items of a section that are still to be written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Items {
+    section: Section,
+    /// The last one that was read.
+    after: Option<i64>,
+    /// Whether one was written.
+    begun: bool,
+}
+
+/// A text whose arrays at these paths below `root`, as far as they are in it, are still to be filled in.
+fn outline(mut text: Value, root: &str, sections: &[(Section, &[&str])]) -> Vec<Piece> {
     let mut pieces = Vec::new();
-    let mut text = envelope;
     let mut marks = Vec::new();
-    for section in Section::ALL {
-        let path = section
-            .path()
-            .iter()
-            .fold("/data".to_owned(), |path, part| path + "/" + part);
+    for (section, path) in sections {
+        let path = path.iter().fold(root.to_owned(), |path, part| path + "/" + part);
         if let Some(Value::Array(items)) = text.pointer_mut(&path) {
-            // No text of a contact has the character NUL, so nothing else looks like this.
+            // No stored text has the character NUL, so nothing else looks like this.
             let mark = format!("\0{path}");
-            items.push(Value::from(mark.as_str()));
-            marks.push((section, Value::from(mark).to_string()));
+            *items = vec![Value::from(mark.as_str())];
+            marks.push((*section, Value::from(mark).to_string()));
         }
     }
     let text = text.to_string();
@@ -116,113 +178,240 @@ fn outline(envelope: Value) -> Vec<Piece> {
     let mut from = 0;
     for (at, length, section) in marks {
         pieces.push(Piece::Text(text.as_bytes()[from..at].to_vec()));
-        pieces.push(Piece::Items(section));
+        pieces.push(Piece::Items(Items {
+            section,
+            after: None,
+            begun: false,
+        }));
         from = at + length;
     }
     pieces.push(Piece::Text(text.as_bytes()[from..].to_vec()));
     pieces
 }
 
+/// Whose export it is.
+struct Subject {
+    id: ContactId,
+    name: String,
+    email: String,
+}
+
+/// An item that names its vehicle.
+#[derive(Serialize)]
+struct OfVehicle<T> {
+    vehicle: VehicleId,
+    #[serde(flatten)]
+    item: T,
+}
+
+/// Some items of a section, and the last record that they were read from; `None` at the section's end.
+type Part = (Option<i64>, Vec<Value>);
+
+fn part<T: Serialize>(last: Option<i64>, items: impl Iterator<Item = T>) -> Result<Part, ApiError> {
+    let items = items.map(|item| reply::value(&item)).collect::<Result<_, _>>()?;
+    Ok((last, items))
+}
+
 /// An export that is being written, a few items at a time.
 struct Export {
     call: Call,
-    id: ContactId,
+    subject: Subject,
     fields: Option<Projection>,
     /// What is still to be written, in order.
     pieces: VecDeque<Piece>,
-    /// The last item that was read of the section that is being written.
-    read: Option<i64>,
 }
 
 impl Export {
     /// The next part of the body; `None` at its end.
     async fn part(&mut self) -> Result<Option<Vec<u8>>, ApiError> {
         loop {
-            let section = match self.pieces.pop_front() {
+            let items = match self.pieces.pop_front() {
                 None => return Ok(None),
                 Some(Piece::Text(text)) => return Ok(Some(text)),
-                Some(Piece::Items(section)) => section,
+                Some(Piece::Items(items)) => items,
             };
             // A read that need not wait does not let others run.
             yield_now().await;
-            let mut body = Vec::new();
-            let last = match section {
-                Section::Notes => self.notes(&mut body).await?,
-                Section::Leads => self.leads(&mut body).await?,
-                Section::Events => self.events(&mut body).await?,
-            };
-            self.read = last;
-            if last.is_some() {
-                self.pieces.push_front(Piece::Items(section));
-                return Ok(Some(body));
+            let (after, found) = self.read(items).await?;
+            if after.is_none() {
+                continue;
+            }
+            let mut begun = items.begun;
+            let mut pieces = Vec::new();
+            let mut text = Vec::new();
+            for item in found {
+                if begun {
+                    text.push(b',');
+                }
+                begun = true;
+                if items.section == Section::Leads {
+                    pieces.push(Piece::Text(std::mem::take(&mut text)));
+                    pieces.extend(self.lead(item));
+                } else {
+                    self.append(items.section, &item, &mut text)?;
+                }
+            }
+            pieces.push(Piece::Text(text));
+            pieces.push(Piece::Items(Items { after, begun, ..items }));
+            for piece in pieces.into_iter().rev() {
+                self.pieces.push_front(piece);
             }
         }
     }
 
-    async fn notes(&self, body: &mut Vec<u8>) -> Result<Option<i64>, ApiError> {
+    /// Reads the next items of a section.
+    async fn read(&self, Items { section, after, .. }: Items) -> Result<Part, ApiError> {
+        let Self { call, subject, .. } = self;
+        let (business, contact) = (call.caller.business_id(), subject.id);
         let behind = PageRequest {
-            position: Position::After(Cursor::at([self.read.unwrap_or(i64::MAX)])),
-            per_page: NOTES_AT_ONCE,
+            position: Position::After(Cursor::at([after.unwrap_or(i64::MAX)])),
+            per_page: AT_ONCE,
         };
-        let mut session = self.call.read().await?;
-        let notes = contacts::list_notes(session.as_mut(), &self.call.caller, self.id, &behind).await?;
-        drop(session);
-        self.items(
-            Section::Notes,
-            notes.items.iter().map(|note| (note.id.get(), note)),
-            body,
-        )
-    }
-
-    async fn leads(&self, body: &mut Vec<u8>) -> Result<Option<i64>, ApiError> {
-        let after = LeadId::new(self.read.unwrap_or_default());
-        let mut session = self.call.read().await?;
-        let leads = contacts::export_leads(session.as_mut(), &self.call.caller, self.id, after).await?;
-        drop(session);
-        self.items(
-            Section::Leads,
-            leads.iter().map(|lead| (lead.id.get(), &lead.shown)),
-            body,
-        )
-    }
-
-    async fn events(&self, body: &mut Vec<u8>) -> Result<Option<i64>, ApiError> {
-        let after = EventSequence(self.read.unwrap_or_default());
-        let mut session = self.call.read().await?;
-        let events = contacts::export_events(session.as_mut(), &self.call.caller, self.id, after).await?;
-        drop(session);
-        let events = events.iter().map(|(EventSequence(number), event)| (*number, event));
-        self.items(Section::Events, events, body)
-    }
-
-    /// Appends items of a section, given with what they are found by; answers that of the last one.
-    fn items<T: Serialize>(
-        &self,
-        section: Section,
-        items: impl Iterator<Item = (i64, T)>,
-        body: &mut Vec<u8>,
-    ) -> Result<Option<i64>, ApiError> {
-        let mut last = None;
-        for (found_by, item) in items {
-            if self.read.is_some() || last.is_some() {
-                body.push(b',');
+        let after = after.unwrap_or_default();
+        let mut session = call.read().await?;
+        match section {
+            Section::Notes => {
+                let notes = contacts::list_notes(session.as_mut(), &call.caller, contact, &behind).await?;
+                part(notes.items.last().map(|note| note.id.get()), notes.items.iter())
             }
-            last = Some(found_by);
-            match &self.fields {
-                None => reply::append(&item, None, body)?,
-                Some(fields) => {
-                    let wrap = |inner: Value, name: &&str| json!({*name: inner});
-                    let wrapped = section.path().iter().rev().fold(json!([reply::value(&item)?]), wrap);
-                    let shown = fields.apply(wrapped);
-                    let path = section
-                        .path()
-                        .iter()
-                        .fold(String::new(), |path, part| path + "/" + part)
-                        + "/0";
-                    reply::append(&shown.pointer(&path), None, body)?;
+            Section::Leads => {
+                let after = LeadId::new(after);
+                let linked = contacts::export_leads(session.as_mut(), &call.caller, contact, after).await?;
+                part(
+                    linked.last().map(|lead| lead.id.get()),
+                    linked.iter().map(|lead| &lead.shown),
+                )
+            }
+            Section::Messages(lead) => {
+                let page = session.lead_messages(business, lead, &behind).await?;
+                let messages = page.map(|page| page.items).unwrap_or_default();
+                part(messages.last().map(|message| message.id.get()), messages.iter())
+            }
+            Section::LeadNotes(lead) => {
+                let page = session.lead_notes(business, lead, &behind).await?;
+                let notes = page.map(|page| page.items).unwrap_or_default();
+                part(notes.last().map(|note| note.id.get()), notes.iter())
+            }
+            Section::Drives => {
+                let drives = session
+                    .contact_drives(business, contact, TestDriveId::new(after))
+                    .await?;
+                let addresses = signed(call);
+                let shown = drives.iter().map(|drive| OfVehicle {
+                    vehicle: drive.vehicle,
+                    item: TestDriveView::new(drive, &call.caller, &addresses, View::Full),
+                });
+                part(drives.last().map(|drive| drive.id.get()), shown)
+            }
+            Section::Invoices => {
+                let after = InvoiceId::new(after);
+                let invoices = session.contact_invoices(business, contact, after).await?;
+                let last = invoices.last().map(|invoice| invoice.id.get());
+                part(last, invoices.iter().map(InvoiceView::from))
+            }
+            Section::Reviews => {
+                let after = ReviewId::new(after);
+                let reviews = session.reviews_by(business, &subject.name, after).await?;
+                let last = reviews.last().map(|review| review.id.get());
+                part(last, reviews.iter().map(FullReview::from))
+            }
+            Section::Mails => {
+                let mails = session.mails_to(business, &subject.email, after).await?;
+                part(mails.last().map(|mail| mail.id), mails.iter())
+            }
+            Section::Events => {
+                let after = EventSequence(after);
+                let events = contacts::export_events(session.as_mut(), &call.caller, contact, after).await?;
+                let last = events.last().map(|(EventSequence(number), _)| *number);
+                part(last, events.iter().map(|(_, event)| event))
+            }
+            Section::Vehicles | Section::Reservations | Section::Sales | Section::Documents => {
+                let found = session
+                    .contact_vehicles(business, contact, VehicleId::new(after))
+                    .await?;
+                let last = found.last().map(|vehicle| vehicle.id.get());
+                if section == Section::Documents {
+                    let mut items = Vec::new();
+                    for vehicle in found.iter().filter(|vehicle| vehicles::is_customer(vehicle, contact)) {
+                        items.extend(self.documents(session.as_mut(), vehicle.id).await?);
+                    }
+                    return Ok((last, items));
+                }
+                let business = &call.caller.business;
+                let view = |vehicle| VehicleView::new(vehicle, business, Detail::Full, call.caller.scopes);
+                let reservations = |vehicle| vehicles::contact_reservations(vehicle, contact);
+                match section {
+                    Section::Reservations => part(last, found.iter().flat_map(reservations)),
+                    Section::Sales => {
+                        let sales = found
+                            .iter()
+                            .filter_map(|vehicle| vehicles::contact_sale(vehicle, contact));
+                        part(last, sales)
+                    }
+                    _ => part(last, found.iter().map(view)),
                 }
             }
         }
-        Ok(last)
+    }
+
+    /// The documents that are kept with a vehicle.
+    async fn documents(&self, session: &mut dyn ReadSession, vehicle: VehicleId) -> Result<Vec<Value>, ApiError> {
+        let mut items = Vec::new();
+        let mut next = Some(Cursor::at([i64::MAX]));
+        while let Some(cursor) = next {
+            let page = PageRequest {
+                position: Position::After(cursor),
+                per_page: AT_ONCE,
+            };
+            let page = session
+                .vehicle_documents(self.call.caller.business_id(), vehicle, &page)
+                .await?;
+            for document in &page.items {
+                let item = VehicleDocumentView::new(document);
+                items.push(reply::value(&OfVehicle { vehicle, item })?);
+            }
+            next = page.next;
+        }
+        Ok(items)
+    }
+
+    /// A lead, in which its messages and notes are still to be filled in.
+    fn lead(&self, lead: Value) -> Vec<Piece> {
+        let Value::Object(mut lead) = lead else {
+            return Vec::new();
+        };
+        let id = LeadId::new(lead.get("id").and_then(Value::as_i64).unwrap_or_default());
+        let mut sections: Vec<(Section, &[&str])> = Vec::new();
+        for (section, name, scope) in [
+            (Section::Messages(id), &["messages"], Scope::LeadMessagesRead),
+            (Section::LeadNotes(id), &["notes"], Scope::LeadNotesRead),
+        ] {
+            if self.call.caller.may(scope) {
+                lead.insert(name[0].to_owned(), Value::Array(Vec::new()));
+                sections.push((section, name));
+            }
+        }
+        let lead = Value::Object(lead);
+        let lead = match &self.fields {
+            None => lead,
+            Some(fields) => fields.apply(json!({"leads": lead}))["leads"].take(),
+        };
+        outline(lead, "", &sections)
+    }
+
+    /// Appends an item of a section, or as much of it as is requested.
+    fn append(&self, section: Section, item: &Value, body: &mut Vec<u8>) -> Result<(), ApiError> {
+        let Some(fields) = &self.fields else {
+            return reply::append(item, None, body);
+        };
+        let wrap = |inner: Value, name: &&str| json!({*name: inner});
+        let wrapped = section.path().iter().rev().fold(json!([item]), wrap);
+        let shown = fields.apply(wrapped);
+        let path = section
+            .path()
+            .iter()
+            .fold(String::new(), |path, part| path + "/" + part)
+            + "/0";
+        reply::append(&shown.pointer(&path), None, body)
     }
 }

@@ -76,7 +76,7 @@ fn shown(
 }
 
 /// The addresses of private files in an answer to this call.
-fn signed(call: &Call) -> SignedAddresses {
+pub(super) fn signed(call: &Call) -> SignedAddresses {
     let key = call.worker.shared.address_key.clone();
     SignedAddresses::new(addresses(call), key, call.clock().now())
 }

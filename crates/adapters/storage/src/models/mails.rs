@@ -17,6 +17,7 @@ pub(crate) struct NewMailRow {
     pub(crate) reply_to: Option<String>,
     pub(crate) claimed: bool,
     pub(crate) queued: Option<i64>,
+    pub(crate) lead_id: Option<i64>,
 }
 
 /// A mail that waits to be sent.
@@ -33,4 +34,5 @@ pub(crate) struct MailRow {
     pub(crate) in_reply_to: Option<String>,
     pub(crate) reply_to: Option<String>,
     pub(crate) claimed: bool,
+    pub(crate) lead_id: Option<i64>,
 }

@@ -6,15 +6,19 @@
 
 use async_trait::async_trait;
 use diesel::prelude::*;
-use forecourt_dealership::{DeletionKind, DeletionQueue, OpenDeletion};
-use forecourt_kernel::{BusinessId, ContactId, StoreResult, WebhookId};
+use forecourt_dealership::{DeletionKind, DeletionQueue, ErasedPerson, OpenDeletion};
+use forecourt_files::FileName;
+use forecourt_kernel::{BusinessId, ContactId, LeadId, StoreResult, Timestamp, WebhookId};
 
 use super::deletions::{code, kind};
-use super::dialect;
 use super::session::Writing;
-use crate::error::store_error;
-use crate::schema::deletions;
+use super::{dialect, people};
+use crate::error::{other, store_error};
+use crate::schema::{deletions, erased_people, file_removals};
 use crate::statement::RunQueryDsl;
+
+/// How many erased people are looked for in spools at once.
+const ERASED_AT_ONCE: i64 = 100;
 
 #[async_trait]
 impl DeletionQueue for Writing {
@@ -51,6 +55,7 @@ impl DeletionQueue for Writing {
             DeletionKind::Contact => self.erase_more(business, ContactId::new(record), &state).await?,
             DeletionKind::Webhook => self.fail_pending(business, WebhookId::new(record)).await?,
             DeletionKind::Business => self.remove_owned(business).await?,
+            DeletionKind::Lead => self.forget_more_of_lead(business, LeadId::new(record)).await?,
         };
         if !more {
             diesel::delete(entry)
@@ -59,5 +64,66 @@ impl DeletionQueue for Writing {
                 .map_err(store_error)?;
         }
         Ok(more)
+    }
+
+    async fn erased_people(&mut self, now: Timestamp) -> StoreResult<Vec<ErasedPerson>> {
+        let rows: Vec<(i64, i64, i64, Vec<u8>)> = erased_people::table
+            .order((erased_people::until, erased_people::business_id, erased_people::contact))
+            .limit(ERASED_AT_ONCE)
+            .select((
+                erased_people::business_id,
+                erased_people::contact,
+                erased_people::until,
+                erased_people::keys,
+            ))
+            .load(self.conn().await?)
+            .await
+            .map_err(store_error)?;
+        let mut people = Vec::with_capacity(rows.len());
+        for (business, contact, until, keys) in rows {
+            if until <= now.epoch_seconds() {
+                diesel::delete(erased_people::table.find((business, contact)))
+                    .execute(self.conn().await?)
+                    .await
+                    .map_err(store_error)?;
+                continue;
+            }
+            let (business, contact) = (BusinessId::new(business), ContactId::new(contact));
+            let keys = self
+                .dependencies
+                .cipher()?
+                .open(&keys, &people::erased_place(business, contact))?;
+            people.push(ErasedPerson {
+                business,
+                contact,
+                until: Timestamp::from_epoch_seconds(until),
+                keys: serde_json::from_slice(&keys).map_err(other)?,
+            });
+        }
+        Ok(people)
+    }
+
+    async fn file_removals(&mut self, limit: u32) -> StoreResult<Vec<(BusinessId, FileName)>> {
+        let rows: Vec<(i64, String)> = file_removals::table
+            .order((file_removals::business_id, file_removals::name))
+            .limit(limit.into())
+            .select((file_removals::business_id, file_removals::name))
+            .load(self.conn().await?)
+            .await
+            .map_err(store_error)?;
+        let removal = |(business, name): (i64, String)| Ok((BusinessId::new(business), name.parse().map_err(other)?));
+        rows.into_iter().map(removal).collect()
+    }
+
+    async fn key_digests(&mut self) -> StoreResult<bool> {
+        Ok(self.key_blocks().await? + self.key_enquiry_mails().await? > 0)
+    }
+
+    async fn content_removed(&mut self, business: BusinessId, name: &FileName) -> StoreResult<()> {
+        diesel::delete(file_removals::table.find((business.get(), name.as_str())))
+            .execute(self.conn().await?)
+            .await
+            .map(drop)
+            .map_err(store_error)
     }
 }

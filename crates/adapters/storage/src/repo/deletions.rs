@@ -15,12 +15,19 @@ pub(super) const fn code(kind: DeletionKind) -> i32 {
         DeletionKind::Contact => ERASURE,
         DeletionKind::Webhook => 2,
         DeletionKind::Business => 3,
+        DeletionKind::Lead => 4,
     }
 }
 
 pub(super) fn kind(code: i32) -> StoreResult<DeletionKind> {
-    [DeletionKind::Contact, DeletionKind::Webhook, DeletionKind::Business]
-        .into_iter()
+    let mut kinds = [
+        DeletionKind::Contact,
+        DeletionKind::Webhook,
+        DeletionKind::Business,
+        DeletionKind::Lead,
+    ]
+    .into_iter();
+    kinds
         .find(|&kind| self::code(kind) == code)
         .ok_or_else(|| StoreError::Other(BoxError::from(format!("there is no deletion of kind {code}"))))
 }

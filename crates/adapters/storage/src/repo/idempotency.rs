@@ -5,11 +5,12 @@ use diesel::prelude::*;
 use forecourt_accounts::{IdempotencyKey, IdempotencyStore, KeyUse, KeyedRequest, Shown, ShownRecord, StoredResponse};
 use forecourt_kernel::{BoxError, BusinessId, ContactId, StoreError, StoreResult, Timestamp};
 
-use super::contacts::{LEAD, VEHICLE};
+use super::people::{LEAD, VEHICLE};
 use super::session::Writing;
 use crate::error::{other, store_error};
 use crate::models::AnswerRow;
 use crate::schema::idempotency_keys;
+use crate::secrets::SecretCipher;
 use crate::statement::RunQueryDsl;
 
 /// When an answer was given, the fingerprint of its request, and what it is.
@@ -54,7 +55,9 @@ impl IdempotencyStore for Writing {
                 .map_err(store_error)?;
             return Ok(KeyUse::Free);
         }
-        if stored != fingerprint.as_bytes() {
+        // A version before stored it without a key.
+        let keyed = keyed_fingerprint(self.dependencies.cipher()?, fingerprint.as_bytes());
+        if stored != keyed && stored != fingerprint.as_bytes() {
             return Ok(KeyUse::Reused);
         }
         let (Some(status), Some(body)) = (status, body) else {
@@ -84,10 +87,11 @@ impl IdempotencyStore for Writing {
             Some(ShownRecord::Lead(id)) => (Some(LEAD), Some(id.get())),
             Some(ShownRecord::Vehicle(id)) => (Some(VEHICLE), Some(id.get())),
         };
+        let fingerprint = keyed_fingerprint(self.dependencies.cipher()?, fingerprint.as_bytes()).to_vec();
         self.buffer(business).await?.answer(AnswerRow {
             business_id: business.get(),
             key: key.as_str().to_owned(),
-            fingerprint: fingerprint.as_bytes().to_vec(),
+            fingerprint,
             created: now.epoch_seconds(),
             status: i32::from(response.status),
             body: sealed,
@@ -117,6 +121,11 @@ impl IdempotencyStore for Writing {
         }
         Ok(u32::try_from(expired.len()).unwrap_or(limit))
     }
+}
+
+/// What tells whether a request is the one that was answered: it was made of all that the request said.
+fn keyed_fingerprint(cipher: &SecretCipher, fingerprint: &[u8]) -> [u8; 32] {
+    cipher.digest("fingerprint", fingerprint)
 }
 
 /// Names the row that an answer is encrypted for.

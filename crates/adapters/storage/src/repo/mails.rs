@@ -4,11 +4,12 @@ use async_trait::async_trait;
 use diesel::QueryableByName;
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
+use forecourt_contacts::{ContactMailReader, WaitingMail};
 use forecourt_dealership::{MailQueue, TakenMails};
-use forecourt_kernel::{BusinessId, Mail, MailOutbox, PendingMail, StoreResult, Timestamp};
+use forecourt_kernel::{BusinessId, LeadId, Mail, MailOutbox, PendingMail, StoreResult, Timestamp, fold};
 
 use super::dialect;
-use super::session::Writing;
+use super::session::{Reading, Writing};
 use crate::error::{other, store_error};
 use crate::models::{MailRow, NewMailRow};
 use crate::schema::{mail_quotas, mails};
@@ -48,6 +49,7 @@ fn new_row(business: BusinessId, mail: Mail, at: Timestamp, claimed: bool) -> Ne
         message_id,
         in_reply_to,
         reply_to,
+        lead,
     } = mail;
     NewMailRow {
         business_id: business.get(),
@@ -61,6 +63,7 @@ fn new_row(business: BusinessId, mail: Mail, at: Timestamp, claimed: bool) -> Ne
         reply_to,
         claimed,
         queued: Some(at.epoch_seconds()),
+        lead_id: lead.map(LeadId::get),
     }
 }
 
@@ -248,6 +251,55 @@ impl Writing {
     }
 }
 
+/// How many waiting mails are looked at in one statement.
+const READ_AT_ONCE: i64 = 500;
+/// How many mails are read at once.
+const MAILS_AT_ONCE: usize = 10;
+
+#[async_trait]
+impl ContactMailReader for Reading {
+    async fn mails_to(&mut self, business: BusinessId, address: &str, after: i64) -> StoreResult<Vec<WaitingMail>> {
+        let (address, mut after) = (fold(address), after);
+        let mut to = Vec::new();
+        while !address.is_empty() && to.len() < MAILS_AT_ONCE {
+            let waiting: Vec<(i64, String)> = mails::table
+                .filter(mails::business_id.eq(business.get()))
+                .filter(mails::id.gt(after))
+                .order(mails::id)
+                .limit(READ_AT_ONCE)
+                .select((mails::id, mails::recipient))
+                .load(self.conn().await?)
+                .await
+                .map_err(store_error)?;
+            let Some((last, _)) = waiting.last() else {
+                break;
+            };
+            after = *last;
+            let own = waiting.into_iter().filter(|(_, recipient)| fold(recipient) == address);
+            to.extend(own.map(|(id, _)| id));
+        }
+        to.truncate(MAILS_AT_ONCE);
+        if to.is_empty() {
+            return Ok(Vec::new());
+        }
+        let rows: Vec<MailRow> = mails::table
+            .filter(mails::business_id.eq(business.get()))
+            .filter(mails::id.eq_any(to))
+            .order(mails::id)
+            .select(MailRow::as_select())
+            .load(self.conn().await?)
+            .await
+            .map_err(store_error)?;
+        let waiting = rows.into_iter().map(|row| WaitingMail {
+            id: row.id,
+            to: row.recipient,
+            subject: row.subject,
+            text: row.text,
+        });
+        Ok(waiting.collect())
+    }
+}
+
 #[async_trait]
 impl MailQueue for Writing {
     async fn take_mails(
@@ -320,6 +372,7 @@ fn pending(row: MailRow) -> PendingMail {
             message_id: row.message_id,
             in_reply_to: row.in_reply_to,
             reply_to: row.reply_to,
+            lead: row.lead_id.map(LeadId::new),
         },
         attempts: u32::try_from(row.attempts).unwrap_or_default(),
     }

@@ -42,6 +42,7 @@ mod listings;
 mod mails;
 mod meta;
 mod owned;
+pub(crate) mod people;
 mod records;
 mod reviews;
 mod session;
@@ -60,6 +61,7 @@ const OWNED_TABLES: &[&[owned::OwnedTable]] = &[
     vehicles::documents::OWNED_TABLES,
     vehicles::drives::OWNED_TABLES,
     contacts::OWNED_TABLES,
+    people::OWNED_TABLES,
     reviews::OWNED_TABLES,
     blogs::OWNED_TABLES,
     listings::OWNED_TABLES,

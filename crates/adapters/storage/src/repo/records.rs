@@ -39,7 +39,9 @@ impl Database for Records {
     }
 
     async fn read_for(&self, business: Option<BusinessId>) -> StoreResult<Box<dyn ReadSession>> {
-        Ok(Box::new(Reading::begin(&self.engine, business).await?))
+        Ok(Box::new(
+            Reading::begin(&self.engine, &self.dependencies, business).await?,
+        ))
     }
 
     async fn ping(&self) -> StoreResult<()> {

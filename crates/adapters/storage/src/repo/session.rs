@@ -33,6 +33,7 @@ use crate::totals::Totals;
 /// A session that reads.
 pub(super) struct Reading {
     engine: Engine,
+    pub(super) dependencies: Arc<Dependencies>,
     business: Option<BusinessId>,
     /// None only while another is waited for.
     reader: Option<Reader>,
@@ -63,10 +64,15 @@ struct Saved {
 }
 
 impl Reading {
-    pub(super) async fn begin(engine: &Engine, business: Option<BusinessId>) -> StoreResult<Self> {
+    pub(super) async fn begin(
+        engine: &Engine,
+        dependencies: &Arc<Dependencies>,
+        business: Option<BusinessId>,
+    ) -> StoreResult<Self> {
         Ok(Self {
             reader: Some(engine.read_for(business, Effort::Light).await?),
             engine: engine.clone(),
+            dependencies: Arc::clone(dependencies),
             business,
         })
     }

@@ -275,6 +275,8 @@ fn set_up(conn: &mut SqliteConnection, role: Role) -> Result<(), BoxError> {
             write_ahead(conn)?;
             conn.batch_execute(
                 "PRAGMA cache_size = -8192;
+                 -- What is deleted is overwritten: an erased person must not be found in the file's free space.
+                 PRAGMA secure_delete = ON;
                  -- In pages: the checkpointer comes long before, unless it cannot keep up.
                  PRAGMA wal_autocheckpoint = 16000;
                  PRAGMA journal_size_limit = 67108864;

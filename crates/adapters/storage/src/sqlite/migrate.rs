@@ -47,7 +47,7 @@ pub(super) fn run(file: &File) -> Result<Vec<String>, MigrateError> {
 fn connect(file: &File) -> Result<SqliteConnection, BoxError> {
     let mut conn = SqliteConnection::establish(&file.location()?)?;
     conn.batch_execute(TIMEOUT)?;
-    conn.batch_execute("PRAGMA foreign_keys = OFF; PRAGMA synchronous = FULL")?;
+    conn.batch_execute("PRAGMA foreign_keys = OFF; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON")?;
     write_ahead(&mut conn)?;
     Ok(conn)
 }

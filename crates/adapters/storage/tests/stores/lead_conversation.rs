@@ -150,12 +150,8 @@ async fn messages_and_notes_of_a_lead_forget_an_erased_person(installation: Inst
     };
     for (lead, subject, body, note) in [
         (lead, "From …", "7: ring … on …", "… is hers"),
-        (
-            other,
-            "From Ann Öz",
-            "7: ring Ann Öz on 07700 900123",
-            "ann@example.com is hers",
-        ),
+        // It is linked to nobody, but what it says is certain to be theirs.
+        (other, "From …", "7: ring … on …", "… is hers"),
     ] {
         let messages = reader
             .lead_messages(business, lead, &page)

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use forecourt_dealership::TakenMails;
-use forecourt_kernel::{BusinessId, Mail, PendingMail, Timestamp};
+use forecourt_kernel::{BusinessId, LeadId, Mail, PendingMail, Timestamp};
 use futures_util::future::join_all;
 
 use crate::installation::{Installation, MAILS_PER_DAY, both_engines};
@@ -30,6 +30,7 @@ fn mail(subject: &str) -> Mail {
         message_id: Some("lead.7.1".to_owned()),
         in_reply_to: Some("one@example.com".to_owned()),
         reply_to: Some("büro@acme.example".to_owned()),
+        lead: Some(LeadId::new(7)),
     }
 }
 

@@ -28,6 +28,7 @@ mod listings;
 mod lists;
 mod locks;
 mod mails;
+mod people;
 mod reviews;
 mod samples;
 mod totals;

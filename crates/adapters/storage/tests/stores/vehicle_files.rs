@@ -215,7 +215,9 @@ async fn drives_forget_an_erased_person(installation: Installation) {
     assert_eq!(found.items.len(), 131);
     for drive in found.items {
         if drive.id == other.id {
-            assert_eq!(drive, other);
+            let mut left = other.clone();
+            left.content.note = LongText::new("… was in a hurry").unwrap();
+            assert_eq!(drive, left);
             continue;
         }
         let content = drive.content;

@@ -244,6 +244,7 @@ fn reply_mail(
         message_id: Some(message.mail_id()),
         in_reply_to: continued,
         reply_to: Some(business.email.clone()).filter(|address| !address.is_empty()),
+        lead: Some(message.lead),
         ..mail
     }
 }

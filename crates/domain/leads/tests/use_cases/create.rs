@@ -155,8 +155,9 @@ async fn a_business_without_an_address_is_not_notified() {
 #[tokio::test]
 async fn the_mail_names_sender_and_question() {
     let mut fixture = Fixture::open();
-    fixture.create(everything()).await.unwrap();
+    let lead = fixture.create(everything()).await.unwrap();
     let expected = Mail {
+        lead: Some(lead.id),
         to: "office@acme.example".into(),
         subject: "New lead from Ann Lee".into(),
         text: "Acme Cars has a new lead, number 1.\n\n\

@@ -65,10 +65,15 @@ impl MemoryVehicles {
         self.leads.push((lead, vehicle));
     }
 
-    fn of(&self, business: BusinessId) -> impl DoubleEndedIterator<Item = &Vehicle> {
+    /// The vehicles of a business, deleted ones too, oldest first.
+    pub(super) fn owned(&self, business: BusinessId) -> impl DoubleEndedIterator<Item = &Vehicle> {
         let own = self.vehicles.values().filter(move |(owner, _)| *owner == business);
-        let kept = own.filter(|(_, vehicle)| vehicle.content.status != VehicleStatus::Deleted);
-        kept.map(|(_, vehicle)| vehicle)
+        own.map(|(_, vehicle)| vehicle)
+    }
+
+    fn of(&self, business: BusinessId) -> impl DoubleEndedIterator<Item = &Vehicle> {
+        let own = self.owned(business);
+        own.filter(|vehicle| vehicle.content.status != VehicleStatus::Deleted)
     }
 
     fn passes(&self, filter: &VehicleFilter, vehicle: &Vehicle) -> bool {

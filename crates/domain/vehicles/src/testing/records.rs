@@ -10,10 +10,11 @@ use forecourt_kernel::{
     VehicleId, Version, View, testing::page_of,
 };
 
+use super::HoldsVehicles;
 use crate::{
-    DriveCode, DrivePhoto, DriveSignature, Driver, TestDrive, TestDriveContent, TestDriveId, TestDriveReader,
-    TestDriveStore, VehicleDocument, VehicleDocumentContent, VehicleDocumentId, VehicleDocumentReader,
-    VehicleFileStore, VehicleReader, VehicleStore,
+    ContactVehicleReader, DriveCode, DrivePhoto, DriveSignature, Driver, TestDrive, TestDriveContent, TestDriveId,
+    TestDriveReader, TestDriveStore, Vehicle, VehicleDocument, VehicleDocumentContent, VehicleDocumentId,
+    VehicleDocumentReader, VehicleFileStore, VehicleReader, VehicleStore, is_customer,
 };
 
 /// The documents and test drives of vehicles in memory, and the contacts that drive.
@@ -169,6 +170,40 @@ impl<S: HoldsVehicleRecords + VehicleReader> TestDriveReader for S {
     async fn driver(&mut self, _: BusinessId, contact: ContactId) -> StoreResult<Option<Driver>> {
         Ok(self.held_vehicle_records().drivers.get(&contact).cloned())
     }
+}
+
+#[async_trait]
+impl<S: HoldsVehicleRecords + HoldsVehicles> ContactVehicleReader for S {
+    async fn contact_vehicles(
+        &mut self,
+        business: BusinessId,
+        contact: ContactId,
+        after: VehicleId,
+    ) -> StoreResult<Vec<Vehicle>> {
+        let own = self.held_vehicles().owned(business);
+        let named = own.filter(|vehicle| vehicle.id > after && names(vehicle, contact));
+        Ok(named.cloned().collect())
+    }
+
+    async fn contact_drives(
+        &mut self,
+        business: BusinessId,
+        contact: ContactId,
+        after: TestDriveId,
+    ) -> StoreResult<Vec<TestDrive>> {
+        let held = self.held_vehicle_records().drives.values();
+        let own = held.filter(|(owner, drive)| *owner == business && drive.content.contact == Some(contact));
+        let later = own.filter(|(_, drive)| drive.id > after);
+        Ok(later.map(|(_, drive)| drive.clone()).collect())
+    }
+}
+
+/// Whether the contact has to do with the vehicle.
+fn names(vehicle: &Vehicle, contact: ContactId) -> bool {
+    let stock = &vehicle.content.data.stock;
+    is_customer(vehicle, contact)
+        || stock.funding_provider_id == Some(contact)
+        || stock.purchase_supplier_id == Some(contact)
 }
 
 #[async_trait]

@@ -489,6 +489,7 @@ async fn a_forgotten_driver_is_in_no_drive() {
         ("/esign/signature", json!("")),
         ("/esign/ip", json!("")),
         ("/esign/browser", json!("")),
+        ("/photo", json!([])),
     ] {
         *expected.pointer_mut(member).unwrap() = value;
     }

@@ -1,14 +1,15 @@
 //! Contacts.
 //!
-//! What a list is narrowed to is in [`listed`], and what a deletion takes with it in [`erase`].
+//! What a list is narrowed to is in [`listed`].
 //!
 //! All transactions take locks in one order: a contact, the leads that are linked to it, the vehicles that name it (those that
 //! a part of an erasure cleans are all locked before the first of them is), the business's counters, and then as for webhooks.
 
-mod erase;
 mod listed;
+pub(super) mod people;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use diesel::dsl::{count_star, sql};
@@ -35,17 +36,14 @@ use super::{Conn, Db, dialect, list};
 use crate::error::{other, store_error};
 use crate::models::{ContactRow, ContactValues, ERASURE, LeadRow, LoggedRow, NewContactRow, NewNoteRow, NoteRow};
 use crate::schema::{business_counters, contact_blocks, contact_notes, contacts, deletions, events, leads};
+use crate::secrets::SecretCipher;
 use crate::statement::{Prepare as _, RunQueryDsl};
-
-/// What an entry of `erasure_records` is, and what a stored answer shows.
-pub(super) const LEAD: i32 = 1;
-pub(super) const VEHICLE: i32 = 2;
 
 pub(super) const OWNED_TABLES: &[OwnedTable] = &[
     OwnedTable::new("contact_notes", "id", 100),
-    OwnedTable::new("contacts", "id", 100),
+    // Few, as leads are.
+    OwnedTable::new("contacts", "id", 20),
     OwnedTable::new("contact_blocks", "key", 500),
-    OwnedTable::new("erasure_records", "contact, kind, record", 500),
 ];
 
 macro_rules! contact_reader {
@@ -92,7 +90,11 @@ macro_rules! contact_reader {
             }
 
             async fn blocked(&mut self, business: BusinessId, keys: &[BlockKey]) -> StoreResult<Vec<BlockKey>> {
-                blocked(self.conn().await?, business, keys).await
+                if keys.is_empty() {
+                    return Ok(Vec::new());
+                }
+                let dependencies = Arc::clone(&self.dependencies);
+                blocked(self.conn().await?, dependencies.cipher()?, business, keys).await
             }
 
             async fn newest_contact_notes(
@@ -498,8 +500,13 @@ async fn notes(
     Ok(Page::of(notes, request, total, |note: &ContactNote| note.id.get()))
 }
 
-async fn blocked(conn: &mut Conn, business: BusinessId, keys: &[BlockKey]) -> StoreResult<Vec<BlockKey>> {
-    let wanted: Vec<&[u8]> = keys.iter().map(|key| key.as_bytes().as_slice()).collect();
+async fn blocked(
+    conn: &mut Conn,
+    cipher: &SecretCipher,
+    business: BusinessId,
+    keys: &[BlockKey],
+) -> StoreResult<Vec<BlockKey>> {
+    let wanted: Vec<Vec<u8>> = keys.iter().flat_map(|key| people::block_digests(cipher, key)).collect();
     let known: Vec<Vec<u8>> = contact_blocks::table
         .filter(contact_blocks::business_id.eq(business.get()))
         .filter(contact_blocks::key.eq_any(wanted))
@@ -507,7 +514,11 @@ async fn blocked(conn: &mut Conn, business: BusinessId, keys: &[BlockKey]) -> St
         .load(conn)
         .await
         .map_err(store_error)?;
-    let is_known = |key: &&BlockKey| known.iter().any(|known| known.as_slice() == key.as_bytes());
+    let is_known = |key: &&BlockKey| {
+        people::block_digests(cipher, key)
+            .iter()
+            .any(|digest| known.contains(digest))
+    };
     Ok(keys.iter().filter(is_known).copied().collect())
 }
 
@@ -758,22 +769,28 @@ impl ContactStore for Writing {
     }
 
     async fn set_blocked(&mut self, business: BusinessId, key: &BlockKey, blocked: bool) -> StoreResult<()> {
-        let key = key.as_bytes().as_slice();
-        let changed = if blocked {
+        let [keyed, bare] = people::block_digests(self.dependencies.cipher()?, key);
+        // One that a version before left goes either way.
+        let gone = if blocked { vec![bare] } else { vec![keyed.clone(), bare] };
+        let gone = contact_blocks::table
+            .filter(contact_blocks::business_id.eq(business.get()))
+            .filter(contact_blocks::key.eq_any(gone));
+        diesel::delete(gone)
+            .execute(self.conn().await?)
+            .await
+            .map_err(store_error)?;
+        if blocked {
             diesel::insert_into(contact_blocks::table)
                 .values((
                     contact_blocks::business_id.eq(business.get()),
-                    contact_blocks::key.eq(key),
+                    contact_blocks::key.eq(keyed),
                 ))
                 .on_conflict_do_nothing()
                 .execute(self.conn().await?)
                 .await
-        } else {
-            diesel::delete(contact_blocks::table.find((business.get(), key)))
-                .execute(self.conn().await?)
-                .await
-        };
-        changed.map(drop).map_err(store_error)
+                .map_err(store_error)?;
+        }
+        Ok(())
     }
 
     async fn erase_contact(&mut self, business: BusinessId, contact: &Contact) -> StoreResult<()> {
@@ -806,7 +823,7 @@ impl Writing {
 
 /// Notes that contacts are written, and how many more the business has. It comes before the writes, so that a reader of the
 /// number sees all that was written until then.
-async fn count_writes(conn: &mut Conn, business: BusinessId, more: i64) -> StoreResult<()> {
+pub(super) async fn count_writes(conn: &mut Conn, business: BusinessId, more: i64) -> StoreResult<()> {
     diesel::update(business_counters::table.find(business.get()))
         .set((
             business_counters::contacts.eq(business_counters::contacts + more),

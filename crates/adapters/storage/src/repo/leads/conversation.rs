@@ -200,11 +200,22 @@ impl ConversationStore for Writing {
     }
 
     async fn note_enquiry_mail(&mut self, business: BusinessId, message_id: &str) -> StoreResult<bool> {
+        let bare = lead_mails::table.find((business.get(), message_id));
+        let bare: Option<i64> = bare
+            .select(lead_mails::business_id)
+            .get_result(self.conn().await?)
+            .await
+            .optional()
+            .map_err(store_error)?;
+        if bare.is_some() {
+            return Ok(false);
+        }
+        let digest = super::people::mail_digest(self.dependencies.cipher()?, message_id);
         // A twin in another transaction is waited for.
         let noted = diesel::insert_into(lead_mails::table)
             .values((
                 lead_mails::business_id.eq(business.get()),
-                lead_mails::message_id.eq(message_id),
+                lead_mails::message_id.eq(digest),
             ))
             .on_conflict_do_nothing()
             .execute(self.conn().await?)

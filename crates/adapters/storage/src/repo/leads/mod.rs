@@ -5,6 +5,7 @@
 
 mod conversation;
 mod listed;
+pub(super) mod people;
 mod vehicles;
 
 use std::collections::BTreeMap;
@@ -35,7 +36,8 @@ pub(super) const OWNED_TABLES: &[OwnedTable] = &[
     OwnedTable::new("lead_messages", "id", 100),
     OwnedTable::new("lead_notes", "id", 100),
     OwnedTable::new("lead_mails", "message_id", 500),
-    OwnedTable::new("leads", "id", 100),
+    // Few: each is taken out of SQLite's index of texts, where it is overwritten.
+    OwnedTable::new("leads", "id", 10),
 ];
 
 async fn lead(conn: &mut Conn, business: BusinessId, id: LeadId) -> StoreResult<Option<Lead>> {
@@ -207,20 +209,22 @@ impl LeadStore for Writing {
     async fn delete_lead(&mut self, business: BusinessId, id: LeadId) -> StoreResult<()> {
         let row = leads::table.find((business.get(), id.get()));
         // In this order: its vehicles go with it, and a vehicle that is deleted takes its leads' along.
-        let _: Option<i64> = dialect::for_update!(row.select(leads::id))
+        let created: Option<i64> = dialect::for_update!(row.select(leads::created))
             .get_result(self.conn_after_sending().await?)
             .await
             .optional()
             .map_err(store_error)?;
+        let Some(created) = created else {
+            return Ok(());
+        };
         self.lock_counters(business).await?;
-        let deleted = diesel::delete(row)
+        diesel::delete(row)
             .execute(self.conn().await?)
             .await
             .map_err(store_error)?;
-        if deleted > 0 {
-            self.buffer(business).await?.lead_writes(-1);
-        }
-        Ok(())
+        self.buffer(business).await?.lead_writes(-1);
+        self.forget_lead(business, id, Timestamp::from_epoch_seconds(created))
+            .await
     }
 
     async fn associate_vehicle(

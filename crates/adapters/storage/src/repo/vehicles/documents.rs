@@ -32,7 +32,7 @@ diesel::table! {
 
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = vehicle_documents, check_for_backend(Db))]
-struct DocumentRow {
+pub(super) struct DocumentRow {
     id: i64,
     vehicle: i64,
     version: i64,

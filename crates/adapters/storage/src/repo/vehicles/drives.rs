@@ -222,6 +222,29 @@ async fn page(
     })
 }
 
+/// How many drives of a contact are read at once, with their signatures.
+const OF_CONTACT_AT_ONCE: i64 = 5;
+
+/// The first few of a contact's drives behind `after`.
+pub(super) async fn of_contact(
+    conn: &mut Conn,
+    business: BusinessId,
+    contact: ContactId,
+    after: TestDriveId,
+) -> StoreResult<Vec<TestDrive>> {
+    let rows: Vec<(DriveRow, Option<String>)> = vehicle_drives::table
+        .filter(vehicle_drives::business_id.eq(business.get()))
+        .filter(vehicle_drives::contact.assume_not_null().eq(contact.get()))
+        .filter(vehicle_drives::id.gt(after.get()))
+        .order((vehicle_drives::contact, vehicle_drives::id))
+        .limit(OF_CONTACT_AT_ONCE)
+        .select((DriveRow::as_select(), vehicle_drives::signature))
+        .load(conn)
+        .await
+        .map_err(store_error)?;
+    rows.into_iter().map(signed).collect()
+}
+
 macro_rules! drive_reader {
     ($session:ty, $active:path, $contact:path) => {
         #[async_trait]

@@ -5,6 +5,7 @@
 pub(super) mod documents;
 pub(super) mod drives;
 mod listed;
+pub(super) mod people;
 
 use std::collections::BTreeSet;
 
@@ -15,7 +16,8 @@ use diesel::sql_types::BigInt;
 use forecourt_dealership::Loaded;
 use forecourt_kernel::{BusinessId, ContactId, Page, PageRequest, StoreResult, Timestamp, VehicleId, Version};
 use forecourt_vehicles::{
-    Vehicle, VehicleDraft, VehicleFilter, VehiclePreview, VehicleReader, VehicleStatus, VehicleStore, VehicleTag,
+    ContactVehicleReader, TestDrive, TestDriveId, Vehicle, VehicleDraft, VehicleFilter, VehiclePreview, VehicleReader,
+    VehicleStatus, VehicleStore, VehicleTag,
 };
 
 use super::owned::OwnedTable;
@@ -79,6 +81,74 @@ macro_rules! vehicle_reader {
 
 vehicle_reader!(Reading, contacts::name);
 vehicle_reader!(Writing, contacts::name_for_now);
+
+/// How many vehicles of a contact are read at once.
+const OF_CONTACT_AT_ONCE: i64 = 10;
+
+#[async_trait]
+impl ContactVehicleReader for Reading {
+    async fn contact_vehicles(
+        &mut self,
+        business: BusinessId,
+        contact: ContactId,
+        after: VehicleId,
+    ) -> StoreResult<Vec<Vehicle>> {
+        let by = contact.get();
+        let named = vehicles::contact
+            .assume_not_null()
+            .eq(by)
+            .or(vehicles::funder.assume_not_null().eq(by))
+            .or(vehicles::supplier.assume_not_null().eq(by));
+        let mut ids: Vec<i64> = vehicles::table
+            .filter(vehicles::business_id.eq(business.get()))
+            .filter(named)
+            .filter(vehicles::id.gt(after.get()))
+            // Not the id itself: else it might seem wise to walk all vehicles in its order.
+            .order((vehicles::id + 0).asc())
+            .limit(OF_CONTACT_AT_ONCE)
+            .select(vehicles::id)
+            .load(self.conn().await?)
+            .await
+            .map_err(store_error)?;
+        let bought: Vec<i64> = vehicle_customers::table
+            .filter(vehicle_customers::business_id.eq(business.get()))
+            .filter(vehicle_customers::contact.eq(by))
+            .filter(vehicle_customers::vehicle.gt(after.get()))
+            .order(vehicle_customers::vehicle)
+            .limit(OF_CONTACT_AT_ONCE)
+            .select(vehicle_customers::vehicle)
+            .load(self.conn().await?)
+            .await
+            .map_err(store_error)?;
+        ids.extend(bought);
+        ids.sort_unstable();
+        ids.dedup();
+        ids.truncate(usize::try_from(OF_CONTACT_AT_ONCE).unwrap_or(usize::MAX));
+        let rows: Vec<VehicleRow> = vehicles::table
+            .filter(vehicles::business_id.eq(business.get()))
+            .filter(vehicles::id.eq_any(ids))
+            .order(vehicles::id)
+            .select(VehicleRow::as_select())
+            .load(self.conn().await?)
+            .await
+            .map_err(store_error)?;
+        let mut of_contact = rows
+            .into_iter()
+            .map(Vehicle::try_from)
+            .collect::<StoreResult<Vec<_>>>()?;
+        bring_up_to_date(self.conn().await?, business, &mut of_contact).await?;
+        Ok(of_contact)
+    }
+
+    async fn contact_drives(
+        &mut self,
+        business: BusinessId,
+        contact: ContactId,
+        after: TestDriveId,
+    ) -> StoreResult<Vec<TestDrive>> {
+        drives::of_contact(self.conn().await?, business, contact, after).await
+    }
+}
 
 /// A vehicle that is not deleted.
 #[diesel::dsl::auto_type]

@@ -1,9 +1,13 @@
 //! Reviews.
 
+pub(super) mod people;
+
 use async_trait::async_trait;
 use diesel::prelude::*;
 use forecourt_kernel::{BusinessId, Page, PageRequest, StoreResult, Timestamp, Version, fold};
-use forecourt_reviews::{Review, ReviewContent, ReviewFilter, ReviewId, ReviewReader, ReviewStatus, ReviewStore};
+use forecourt_reviews::{
+    NamedReviewReader, Review, ReviewContent, ReviewFilter, ReviewId, ReviewReader, ReviewStatus, ReviewStore,
+};
 use serde_json::{Map, Value};
 
 use super::owned::OwnedTable;
@@ -157,6 +161,40 @@ macro_rules! review_reader {
 
 review_reader!(Reading);
 review_reader!(Writing);
+
+/// How many reviews are looked at at once for the name of their author.
+const NAMED_AT_ONCE: i64 = 100;
+
+#[async_trait]
+impl NamedReviewReader for Reading {
+    async fn reviews_by(&mut self, business: BusinessId, name: &str, after: ReviewId) -> StoreResult<Vec<Review>> {
+        let (name, mut after) = (fold(name), after.get());
+        let mut by = Vec::new();
+        while !name.is_empty() && by.is_empty() {
+            self.expect_work().await?;
+            let rows: Vec<ReviewRow> = reviews::table
+                .filter(reviews::business_id.eq(business.get()))
+                .filter(reviews::id.gt(after))
+                .order(reviews::id)
+                .limit(NAMED_AT_ONCE)
+                .select(ReviewRow::as_select())
+                .load(self.conn().await?)
+                .await
+                .map_err(store_error)?;
+            let Some(last) = rows.last() else {
+                break;
+            };
+            after = last.id;
+            for row in rows {
+                let review = Review::try_from(row)?;
+                if fold(&review.content.name) == name {
+                    by.push(review);
+                }
+            }
+        }
+        Ok(by)
+    }
+}
 
 #[async_trait]
 impl ReviewStore for Writing {

@@ -1,9 +1,11 @@
 //! Invoices.
 
+pub(super) mod people;
+
 use async_trait::async_trait;
 use diesel::prelude::*;
 use forecourt_invoices::{
-    CreditNumber, Invoice, InvoiceContent, InvoiceId, InvoiceNumber, InvoiceReader, InvoiceStore,
+    ContactInvoiceReader, CreditNumber, Invoice, InvoiceContent, InvoiceId, InvoiceNumber, InvoiceReader, InvoiceStore,
 };
 use forecourt_kernel::{BusinessId, ContactId, StoreResult, Timestamp, Version};
 
@@ -154,6 +156,32 @@ macro_rules! invoice_reader {
 
 invoice_reader!(Reading);
 invoice_reader!(Writing);
+
+/// How many invoices of a contact are read at once.
+const OF_CONTACT_AT_ONCE: i64 = 25;
+
+#[async_trait]
+impl ContactInvoiceReader for Reading {
+    async fn contact_invoices(
+        &mut self,
+        business: BusinessId,
+        contact: ContactId,
+        after: InvoiceId,
+    ) -> StoreResult<Vec<Invoice>> {
+        let rows: Vec<InvoiceRow> = invoices::table
+            .filter(invoices::business_id.eq(business.get()))
+            .filter(invoices::customer.assume_not_null().eq(contact.get()))
+            .filter(invoices::id.gt(after.get()))
+            // Not the id alone: else it might seem wise to walk all invoices in its order.
+            .order((invoices::customer, invoices::id))
+            .limit(OF_CONTACT_AT_ONCE)
+            .select(InvoiceRow::as_select())
+            .load(self.conn().await?)
+            .await
+            .map_err(store_error)?;
+        rows.into_iter().map(Invoice::try_from).collect()
+    }
+}
 
 #[async_trait]
 impl InvoiceStore for Writing {

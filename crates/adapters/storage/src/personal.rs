@@ -1,0 +1,120 @@
+//! The register of people's data: every place of the database, the files and the logs that can hold a person, with how it is exported
+//! and erased. Each area declares its own tables, beside its store; a test holds the whole register against the schemas of both
+//! engines, the events and the file stores.
+
+/// A table of the database: each of its columns stands in one of the two lists.
+#[derive(Clone, Copy, Debug)]
+pub struct PersonalTable {
+    /// The table's name.
+    pub table: &'static str,
+    /// The columns that can hold a person.
+    pub personal: &'static [Held],
+    /// The columns that hold none: ids, stamps, figures, and words of lists.
+    pub impersonal: &'static [&'static str],
+}
+
+/// A place that can hold a person.
+#[derive(Clone, Copy, Debug)]
+pub struct Held {
+    /// The column, or the place's name.
+    pub place: &'static str,
+    /// How a contact's export shows it.
+    pub export: Export,
+    /// What the erasure of a contact makes of it.
+    pub erasure: Erasure,
+}
+
+/// How a contact's export shows what a place holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Export {
+    /// In this member.
+    Member(&'static str),
+    /// Not at all, for this reason.
+    Withheld(&'static str),
+}
+
+/// What the erasure of a contact makes of what a place holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Erasure {
+    /// It is deleted, with its row or its file.
+    Deleted,
+    /// It is emptied where it is the person's own.
+    Cleared,
+    /// The person is taken out of the text.
+    Redacted,
+    /// It is encrypted, and emptied by the number of the record that it shows.
+    Sealed,
+    /// It is a digest that nobody can compute without the server's secret key.
+    Keyed,
+    /// It follows from another place, and is written anew with it.
+    Derived,
+    /// It stays, for this reason.
+    Kept(&'static str),
+}
+
+/// Declares a table.
+pub(crate) const fn table(
+    table: &'static str,
+    personal: &'static [Held],
+    impersonal: &'static [&'static str],
+) -> PersonalTable {
+    PersonalTable {
+        table,
+        personal,
+        impersonal,
+    }
+}
+
+/// Declares a place that a member of the export shows.
+pub(crate) const fn held(place: &'static str, member: &'static str, erasure: Erasure) -> Held {
+    Held {
+        place,
+        export: Export::Member(member),
+        erasure,
+    }
+}
+
+/// Declares a place that the export leaves out, and says why.
+pub(crate) const fn withheld(place: &'static str, reason: &'static str, erasure: Erasure) -> Held {
+    Held {
+        place,
+        export: Export::Withheld(reason),
+        erasure,
+    }
+}
+
+/// The resources whose events can show a person, and what an erasure leaves of these: an event keeps its number, name and stamps.
+pub const EVENTS: &[Held] = &[
+    held("contact", "events", Erasure::Cleared),
+    held("lead", "leads", Erasure::Redacted),
+    held("vehicle", "vehicles", Erasure::Redacted),
+    held("invoice", "invoices", Erasure::Redacted),
+    held("review", "reviews", Erasure::Redacted),
+    withheld("blog", "written for publication", Erasure::Redacted),
+    withheld("appointment", "of an area to come: none is recorded", Erasure::Redacted),
+    withheld("order", "of an area to come: none is recorded", Erasure::Redacted),
+    withheld("purchase", "of an area to come: none is recorded", Erasure::Redacted),
+    withheld("deal", "of an area to come: none is recorded", Erasure::Redacted),
+    withheld("call", "of an area to come: none is recorded", Erasure::Redacted),
+];
+
+/// The operations by which files come in, and what an erasure leaves of these.
+pub const UPLOADS: &[Held] = &[
+    held("/2.0/vehicles/{id}/test-drives/photo", "drives", Erasure::Deleted),
+    held(
+        "/2.0/vehicles/{id}/documents",
+        "documents",
+        Erasure::Kept("it belongs to the vehicle; its name and description are redacted"),
+    ),
+    withheld(
+        "/2.0/vehicles/{id}/media",
+        "pictures of the vehicle",
+        Erasure::Kept("pictures of the vehicle"),
+    ),
+];
+
+/// What lies outside of the database and the file store.
+pub const OUTSIDE: &[Held] = &[
+    withheld("<data folder>/mail/*.eml", "sent already", Erasure::Deleted),
+    withheld("log", "it names no person", Erasure::Kept("it names no person")),
+];

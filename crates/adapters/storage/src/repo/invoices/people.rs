@@ -1,0 +1,95 @@
+//! What invoices hold of people, and how they forget one.
+
+use async_trait::async_trait;
+use diesel::prelude::*;
+use forecourt_accounts::Business;
+use forecourt_invoices::{
+    InvoiceError, InvoiceId, InvoiceReader as _, forget_person_in_event, forget_person_in_invoice,
+};
+use forecourt_kernel::{BusinessId, Person, PersonKeys, StoreResult};
+use serde_json::Value;
+
+use super::super::people::{INVOICE, PersonalArea, READ_AT_ONCE, lock_rows, naming_rows, next_rows, note_linked};
+use super::super::session::Writing;
+use super::super::size::octet_length;
+use super::{dialect, invoices};
+use crate::error::other;
+use crate::personal::{
+    Erasure::{Cleared, Redacted},
+    PersonalTable, held, table,
+};
+use crate::statement::RunQueryDsl;
+
+pub(in super::super) const TABLES: &[PersonalTable] = &[
+    table(
+        "invoices",
+        &[
+            // Number, days and amounts stay: they are financial records. Every text is redacted.
+            held("document", "invoices", Redacted),
+            held("customer", "invoices", Cleared),
+        ],
+        &["id", "business_id", "version", "created", "updated", "number"],
+    ),
+    table("invoice_numbers", &[], &["business_id", "kind", "latest"]),
+];
+
+/// The invoices for a contact.
+pub(in super::super) struct Invoices;
+
+#[async_trait]
+impl PersonalArea for Invoices {
+    fn kind(&self) -> i32 {
+        INVOICE
+    }
+
+    async fn note(&self, session: &mut Writing, business: BusinessId, keys: &mut PersonKeys) -> StoreResult<()> {
+        let by = keys.contact().get();
+        let billed = invoices::customer.assume_not_null().eq(by);
+        note_linked!(session, business, keys, INVOICE, invoices, created, billed).map(drop)
+    }
+
+    async fn lock(&self, session: &mut Writing, business: BusinessId, ids: Vec<i64>) -> StoreResult<Vec<(i64, i32)>> {
+        lock_rows!(session, business, ids, invoices)
+    }
+
+    async fn clean(&self, session: &mut Writing, business: &Business, id: i64, person: &Person) -> StoreResult<()> {
+        let now = session.dependencies.clock.now();
+        if let Some(invoice) = session.invoice(business.id, InvoiceId::new(id)).await? {
+            let forgotten = forget_person_in_invoice(session, now, business.id, invoice, person).await;
+            forgotten.map_err(|error| match error {
+                InvoiceError::Store(error) => error,
+                error => other(error),
+            })?;
+        }
+        Ok(())
+    }
+
+    async fn next(&self, session: &mut Writing, business: BusinessId, after: i64) -> StoreResult<Vec<(i64, i32)>> {
+        next_rows!(session, business, after, invoices, document)
+    }
+
+    async fn naming(
+        &self,
+        session: &mut Writing,
+        business: BusinessId,
+        ids: Vec<i64>,
+        person: &Person,
+    ) -> StoreResult<Vec<i64>> {
+        naming_rows!(session, business, ids, person, invoices)
+    }
+
+    async fn events(
+        &self,
+        session: &mut Writing,
+        business: BusinessId,
+        record: i64,
+        after: i64,
+    ) -> StoreResult<Vec<(i64, i32)>> {
+        session.invoice_events(business, record, after).await
+    }
+
+    fn forget_in_event(&self, shown: &mut Value, person: &Person) -> bool {
+        let invoice = shown.as_object_mut();
+        invoice.is_some_and(|invoice| forget_person_in_event(invoice, person))
+    }
+}

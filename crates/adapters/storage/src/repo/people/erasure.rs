@@ -1,0 +1,593 @@
+//! What a contact's deletion takes with it: see [`ContactStore::erase_contact`](forecourt_contacts::ContactStore).
+//!
+//! It goes in parts, each a small transaction. The first one is the deletion's own, and for most contacts the only one; what it
+//! leaves is noted in `deletions`, for the background work that goes on with it. A part ends when its [`Part`] is spent, and the
+//! next one takes up the [`Stage`] that it was in.
+//!
+//! The contact's former names, emails and numbers are read from its own events, which are emptied meanwhile. Then the records
+//! that are linked to it are cleaned, area by area, and next what shows them elsewhere: what hangs on them, their events, and
+//! stored answers about them. These come after all records, since a transaction that changes a record holds its lock, and what it
+//! wrote is there once the record is cleaned. Then the other records are searched for what is certain to be the person, those
+//! that are found are cleaned in the same way, and at last all texts of the business that stand for themselves are.
+
+use diesel::prelude::*;
+use forecourt_contacts::{Contact, ContactType, name_key};
+use forecourt_dealership::DeletionKind;
+use forecourt_kernel::{BusinessId, ContactId, Person, PersonKeys, StoreError, StoreResult};
+use forecourt_reference::Taxonomy;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+
+use super::super::session::Writing;
+use super::super::{accounts, contacts as contact_rows, dialect};
+use super::{AREAS, FOUND, Part, READ_AT_ONCE, TEXTS, area};
+use crate::error::{other, store_error};
+use crate::models::ERASURE;
+use crate::schema::{contacts, deletions, erased_people, erasure_records};
+use crate::statement::RunQueryDsl;
+
+/// For how long the names of an erased person are kept, encrypted, so that every server takes them out of its spool, in seconds.
+const SPOOLS_SEARCHED: i64 = 10 * 60;
+
+/// An erasure that goes on: all that it takes to do so.
+#[derive(Serialize, Deserialize)]
+struct Erasure {
+    keys: PersonKeys,
+    /// The contact's own events from this one on are emptied.
+    emptied: i64,
+    /// A stage that is not known was written by a version before: then the records are gone through anew.
+    #[serde(deserialize_with = "stage_or_start")]
+    stage: Stage,
+}
+
+fn stage_or_start<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Stage, D::Error> {
+    let stage = Value::deserialize(deserializer)?;
+    Ok(serde_json::from_value(stage).unwrap_or(Stage::Clean(At::START)))
+}
+
+/// A record that named the contact; the first one has [`At::START`] before it.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct At {
+    kind: i32,
+    record: i64,
+}
+
+impl At {
+    const START: Self = Self { kind: 0, record: 0 };
+    /// Before the first record that is not linked.
+    const FOUND: Self = Self { kind: FOUND, record: 0 };
+}
+
+/// What comes next.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+enum Stage {
+    /// To learn what the contact was called before.
+    Learn,
+    /// To clean the records after this one.
+    Clean(At),
+    /// To look for what shows the records after this one.
+    Next(At),
+    /// To clean, of the texts that hang on this record, the nth kind after that one.
+    Attached(At, usize, i64),
+    /// To clean this record's events after that number.
+    Events(At, i64),
+    /// To empty the stored answers about this record.
+    Answers(At),
+    /// To empty the stored answers that show the contact.
+    OwnAnswers,
+    /// To search the nth area's records after that one.
+    Find(usize, i64),
+    /// To clean the nth kind of texts after that one.
+    Texts(usize, i64),
+    /// To clean the waiting mails after this one.
+    Mails(i64),
+    /// To forget which records named the contact.
+    Forget,
+    /// Nothing.
+    Done,
+}
+
+impl Erasure {
+    fn of(contact: &Contact) -> Self {
+        let content = &contact.content;
+        let mut keys = PersonKeys::new(contact.id);
+        keys.add_name(&content.name);
+        keys.add_email(&content.email);
+        keys.add_number(&content.telephone);
+        keys.add_number(&content.mobile);
+        keys.add_identifier(&content.license.number);
+        keys.add_identifier(&content.license.code);
+        keys.add_identifier(&content.ni);
+        let address = &content.address;
+        for line in [&address.line1, &address.line2, &address.line3, &address.zip] {
+            keys.add_address(line);
+        }
+        let is_person =
+            |kind: &ContactType| matches!(kind, ContactType::Customer | ContactType::Staff | ContactType::Other);
+        let is_make = Taxonomy::built_in().make(None, &content.name).is_some();
+        if is_make || !content.types.iter().any(is_person) {
+            keys.have_ambiguous_names();
+        }
+        Self {
+            keys,
+            emptied: i64::MAX,
+            stage: Stage::Learn,
+        }
+    }
+
+    const fn contact(&self) -> ContactId {
+        self.keys.contact()
+    }
+}
+
+/// Adds what a representation of the contact shows.
+fn add_shown(keys: &mut PersonKeys, shown: &Value) {
+    let text = |place: &str| shown.pointer(place).and_then(Value::as_str).unwrap_or_default();
+    keys.add_name(text("/data/name"));
+    keys.add_email(text("/email"));
+    for place in ["/data/telephone", "/data/mobile"] {
+        keys.add_number(text(place));
+    }
+    for place in ["/data/ni", "/data/license/number", "/data/license/code"] {
+        keys.add_identifier(text(place));
+    }
+    for member in ["line1", "line2", "line3", "zip"] {
+        keys.add_address(text(&format!("/data/address/{member}")));
+    }
+}
+
+/// Names what the state of an erasure is encrypted for.
+fn place(business: BusinessId, contact: ContactId) -> Vec<u8> {
+    format!("erasure/{business}/{contact}").into_bytes()
+}
+
+/// Records that are locked, and how long their texts are.
+struct Batch {
+    records: Vec<(At, i32)>,
+    /// Whether none come after them.
+    last: bool,
+}
+
+impl Writing {
+    /// Deletes a contact, and erases what is held on it elsewhere as far as one transaction goes.
+    pub(in super::super) async fn erase(&mut self, business: BusinessId, contact: &Contact) -> StoreResult<()> {
+        // Transactions that link a lead to the contact are waited for, and no other can begin to.
+        let row = contacts::table.find((business.get(), contact.id.get()));
+        let _: Option<i64> = dialect::for_update!(row.select(contacts::id))
+            .get_result(self.conn().await?)
+            .await
+            .optional()
+            .map_err(store_error)?;
+        let mut erasure = Erasure::of(contact);
+        for area in AREAS {
+            area.note(self, business, &mut erasure.keys).await?;
+        }
+        let mut part = Part::OWN;
+        self.learn(business, &mut erasure, &mut part).await?;
+        let batch = self.lock_batch(business, &erasure, &part).await?;
+        contact_rows::count_writes(self.conn().await?, business, -1).await?;
+        diesel::delete(row)
+            .execute(self.conn().await?)
+            .await
+            .map_err(store_error)?;
+        self.go_through(business, &mut erasure, batch, &mut part).await?;
+        if erasure.stage == Stage::Done {
+            return Ok(());
+        }
+        let state = self.sealed(business, &erasure)?;
+        self.continue_later(business, DeletionKind::Contact, contact.id.get(), state)
+            .await
+    }
+
+    /// Goes on with an erasure, whose entry in `deletions` the caller has locked; `false` if nothing is left of it.
+    pub(in super::super) async fn erase_more(
+        &mut self,
+        business: BusinessId,
+        contact: ContactId,
+        state: &[u8],
+    ) -> StoreResult<bool> {
+        let state = self.dependencies.cipher()?.open(state, &place(business, contact))?;
+        let mut erasure: Erasure = serde_json::from_slice(&state).map_err(other)?;
+        let mut part = Part::BACKGROUND;
+        self.learn(business, &mut erasure, &mut part).await?;
+        let batch = self.lock_batch(business, &erasure, &part).await?;
+        if accounts::business(self.conn().await?, business).await?.is_none() {
+            return Ok(false);
+        }
+        // Another erasure may look at the same events.
+        self.lock_counters(business).await?;
+        self.go_through(business, &mut erasure, batch, &mut part).await?;
+        if erasure.stage == Stage::Done {
+            return Ok(false);
+        }
+        let state = self.sealed(business, &erasure)?;
+        diesel::update(deletions::table.find((business.get(), ERASURE, contact.get())))
+            .set(deletions::state.eq(state))
+            .execute(self.conn().await?)
+            .await
+            .map_err(store_error)?;
+        Ok(true)
+    }
+
+    fn sealed(&self, business: BusinessId, erasure: &Erasure) -> StoreResult<Vec<u8>> {
+        let state = serde_json::to_vec(erasure).map_err(other)?;
+        let place = place(business, erasure.contact());
+        self.dependencies
+            .cipher()?
+            .seal(&state, &place, self.dependencies.random.as_ref())
+    }
+
+    /// Notes that a record names a contact, with when it was made.
+    pub(in super::super) async fn note_record(
+        &mut self,
+        business: BusinessId,
+        contact: ContactId,
+        kind: i32,
+        (record, created): (i64, i64),
+    ) -> StoreResult<()> {
+        diesel::insert_into(erasure_records::table)
+            .values((
+                erasure_records::business_id.eq(business.get()),
+                erasure_records::contact.eq(contact.get()),
+                erasure_records::kind.eq(kind),
+                erasure_records::record.eq(record),
+                erasure_records::created.eq(created),
+            ))
+            .on_conflict_do_nothing()
+            .execute(self.conn().await?)
+            .await
+            .map(drop)
+            .map_err(store_error)
+    }
+
+    /// Learns from the contact's own events, the latest ones first, what it was called, and empties them. If it was called more
+    /// than can be looked for at once, the rest is found when that is erased.
+    async fn learn(&mut self, business: BusinessId, erasure: &mut Erasure, part: &mut Part) -> StoreResult<()> {
+        if erasure.stage != Stage::Learn {
+            return Ok(());
+        }
+        let contact = erasure.contact();
+        while !erasure.keys.is_full() {
+            let recorded = self.contact_events_below(business, contact, erasure.emptied).await?;
+            if recorded.is_empty() {
+                erasure.emptied = 0;
+                break;
+            }
+            let affordable = part.afford(&recorded);
+            let Some(&last) = affordable.last() else {
+                return Ok(());
+            };
+            for data in self.event_data(business, affordable.clone()).await?.into_values() {
+                add_shown(&mut erasure.keys, &serde_json::from_str(&data).map_err(other)?);
+            }
+            self.empty_events(business, contact.get(), affordable.clone()).await?;
+            part.changed.extend(affordable);
+            erasure.emptied = last;
+        }
+        erasure.stage = Stage::Clean(At::START);
+        Ok(())
+    }
+
+    /// Locks the records that are to be cleaned next: all at once and in order, before anything else of them is.
+    async fn lock_batch(&mut self, business: BusinessId, erasure: &Erasure, part: &Part) -> StoreResult<Batch> {
+        let Stage::Clean(after) = erasure.stage else {
+            return Ok(Batch {
+                records: Vec::new(),
+                last: false,
+            });
+        };
+        let limit = part.records.max(1);
+        let next = self.records_after(business, erasure.contact(), after, limit).await?;
+        let last = i64::try_from(next.len()).is_ok_and(|found| found < limit);
+        let mut records: Vec<(At, i32)> = next.into_iter().map(|(at, _)| (at, 0)).collect();
+        for area in AREAS {
+            let of_area = |at: At| at.kind % FOUND == area.kind();
+            let ids: Vec<i64> = records
+                .iter()
+                .filter(|(at, _)| of_area(*at))
+                .map(|(at, _)| at.record)
+                .collect();
+            if ids.is_empty() {
+                continue;
+            }
+            for (id, length) in area.lock(self, business, ids).await? {
+                for (at, known) in &mut records {
+                    if of_area(*at) && at.record == id {
+                        *known = length;
+                    }
+                }
+            }
+        }
+        Ok(Batch { records, last })
+    }
+
+    /// The records that named the contact, after one of them, with when they were made.
+    async fn records_after(
+        &mut self,
+        business: BusinessId,
+        contact: ContactId,
+        after: At,
+        limit: i64,
+    ) -> StoreResult<Vec<(At, i64)>> {
+        let later = erasure_records::kind.gt(after.kind).or(erasure_records::kind
+            .eq(after.kind)
+            .and(erasure_records::record.gt(after.record)));
+        let found: Vec<(i32, i64, i64)> = erasure_records::table
+            .filter(erasure_records::business_id.eq(business.get()))
+            .filter(erasure_records::contact.eq(contact.get()))
+            .filter(later)
+            .order((erasure_records::kind, erasure_records::record))
+            .limit(limit)
+            .select((erasure_records::kind, erasure_records::record, erasure_records::created))
+            .load(self.conn().await?)
+            .await
+            .map_err(store_error)?;
+        let at = |(kind, record, created)| (At { kind, record }, created);
+        Ok(found.into_iter().map(at).collect())
+    }
+
+    /// Goes through the stages until the part is spent, or nothing is left.
+    async fn go_through(
+        &mut self,
+        id: BusinessId,
+        erasure: &mut Erasure,
+        batch: Batch,
+        part: &mut Part,
+    ) -> StoreResult<()> {
+        let Some(business) = accounts::business(self.conn().await?, id).await? else {
+            erasure.stage = Stage::Done;
+            return Ok(());
+        };
+        let mut person = Person::new(&erasure.keys).map_err(StoreError::Other)?;
+        if let Stage::Clean(after) = erasure.stage {
+            let mut stage = Stage::Clean(after);
+            let mut is_whole = true;
+            for (at, length) in batch.records {
+                if part.is_spent() {
+                    is_whole = false;
+                    break;
+                }
+                part.records -= 1;
+                part.bytes -= i64::from(length);
+                if let Some(area) = area(at.kind) {
+                    area.clean(self, &business, at.record, &person).await?;
+                }
+                stage = Stage::Clean(at);
+            }
+            erasure.stage = match (is_whole && batch.last, after.kind >= FOUND) {
+                (true, false) => Stage::Next(At::START),
+                (true, true) => Stage::Next(At::FOUND),
+                (false, _) => stage,
+            };
+        }
+        while !part.is_spent() && !matches!(erasure.stage, Stage::Learn | Stage::Clean(_) | Stage::Done) {
+            erasure.stage = self.go_on(id, erasure, &person, part).await?;
+            match erasure.stage {
+                Stage::Learn => erasure.keys = erasure.keys.emptied(),
+                Stage::Find(0, 0) => {
+                    self.note_shared(id, &mut erasure.keys).await?;
+                    person = Person::new(&erasure.keys).map_err(StoreError::Other)?;
+                }
+                _ => {}
+            }
+        }
+        let changed = std::mem::take(&mut part.changed);
+        self.forget_answers(id, &changed).await
+    }
+
+    /// Notes which names, emails and numbers of the person other contacts have as well.
+    async fn note_shared(&mut self, business: BusinessId, keys: &mut PersonKeys) -> StoreResult<()> {
+        let names: Vec<String> = keys.names().map(name_key).collect();
+        let emails: Vec<String> = keys.emails().map(str::to_owned).collect();
+        let numbers: Vec<String> = keys.numbers().map(str::to_owned).collect();
+        macro_rules! others {
+            ($column:expr, $known:expr, $shown:expr) => {
+                contacts::table
+                    .filter(contacts::business_id.eq(business.get()))
+                    .filter($column.eq_any($known))
+                    .limit(READ_AT_ONCE)
+                    .select($shown)
+                    .load::<String>(self.conn().await?)
+                    .await
+                    .map_err(store_error)?
+            };
+        }
+        let mut shared = others!(contacts::name_key, names, contacts::name_literal);
+        shared.extend(others!(contacts::email_folded, emails, contacts::email_folded));
+        let telephone = contacts::telephone.assume_not_null();
+        shared.extend(others!(telephone, numbers.clone(), telephone));
+        let mobile = contacts::mobile.assume_not_null();
+        shared.extend(others!(mobile, numbers, mobile));
+        for value in shared {
+            keys.share(&value);
+        }
+        Ok(())
+    }
+
+    /// Does a little of the stage, and answers which one comes next.
+    async fn go_on(
+        &mut self,
+        business: BusinessId,
+        erasure: &Erasure,
+        person: &Person,
+        part: &mut Part,
+    ) -> StoreResult<Stage> {
+        let contact = person.contact();
+        // What was recorded of the batch before is to be found.
+        self.flush().await?;
+        Ok(match erasure.stage {
+            Stage::Next(after) => {
+                let next = self.records_after(business, contact, after, 1).await?;
+                match next.into_iter().next() {
+                    None if after.kind >= FOUND => Stage::Texts(0, 0),
+                    None => Stage::OwnAnswers,
+                    Some((at, created)) => {
+                        part.records -= 1;
+                        if let Some(area) = area(at.kind)
+                            && let Some(recorded) = area.creation(self, business, at.record, created).await?
+                        {
+                            self.clean_events(business, area, vec![recorded], person, part).await?;
+                        }
+                        Stage::Attached(at, 0, 0)
+                    }
+                }
+            }
+            Stage::Attached(at, nth, after) => {
+                let texts = area(at.kind).and_then(|area| area.attached().get(nth).copied());
+                match texts {
+                    None => Stage::Events(at, 0),
+                    Some(texts) => match texts.clean(self, (business, at.record), after, person, part).await? {
+                        Some(last) => Stage::Attached(at, nth, last),
+                        None => Stage::Attached(at, nth + 1, 0),
+                    },
+                }
+            }
+            Stage::Events(at, after) => {
+                let Some(area) = area(at.kind) else {
+                    return Ok(Stage::Answers(at));
+                };
+                match area.events(self, business, at.record, after).await? {
+                    recorded if recorded.is_empty() => Stage::Answers(at),
+                    recorded => self
+                        .clean_events(business, area, recorded, person, part)
+                        .await?
+                        .map_or(Stage::Events(at, after), |last| Stage::Events(at, last)),
+                }
+            }
+            Stage::Answers(at) => {
+                let about = area(at.kind).and_then(|area| area.answers());
+                let is_done = match about {
+                    Some(kind) => {
+                        self.empty_answers(business, Some((kind, at.record)), contact, part)
+                            .await?
+                    }
+                    None => true,
+                };
+                if is_done { Stage::Next(at) } else { Stage::Answers(at) }
+            }
+            Stage::OwnAnswers => {
+                if self.empty_answers(business, None, contact, part).await? {
+                    Stage::Find(0, 0)
+                } else {
+                    Stage::OwnAnswers
+                }
+            }
+            Stage::Find(nth, after) => match AREAS.get(nth) {
+                None if self.records_after(business, contact, At::FOUND, 1).await?.is_empty() => Stage::Texts(0, 0),
+                None => Stage::Clean(At::FOUND),
+                Some(area) => match self.find(business, *area, after, person, part).await? {
+                    Some(last) => Stage::Find(nth, last),
+                    None => Stage::Find(nth + 1, 0),
+                },
+            },
+            Stage::Texts(nth, after) => match TEXTS.get(nth) {
+                None => Stage::Mails(0),
+                Some(texts) => match texts.clean(self, business, after, person, part).await? {
+                    Some(last) => Stage::Texts(nth, last),
+                    None => Stage::Texts(nth + 1, 0),
+                },
+            },
+            Stage::Mails(after) => match self.clean_mails(business, after, person, part).await? {
+                Some(last) => Stage::Mails(last),
+                None => {
+                    self.note_erased(business, &erasure.keys).await?;
+                    // There may be more former names to learn.
+                    if erasure.emptied > 0 {
+                        Stage::Learn
+                    } else {
+                        Stage::Forget
+                    }
+                }
+            },
+            Stage::Forget => {
+                if self.forget_records(business, contact, part).await? {
+                    Stage::Done
+                } else {
+                    Stage::Forget
+                }
+            }
+            stage @ (Stage::Learn | Stage::Clean(_) | Stage::Done) => stage,
+        })
+    }
+
+    /// Searches an area's next records behind `after` for the person, and notes those that name them; answers up to which one, or
+    /// `None` if none is left.
+    async fn find(
+        &mut self,
+        business: BusinessId,
+        area: &'static dyn super::PersonalArea,
+        after: i64,
+        person: &Person,
+        part: &mut Part,
+    ) -> StoreResult<Option<i64>> {
+        let next = area.next(self, business, after).await?;
+        let affordable = part.afford(&next);
+        let Some(&last) = affordable.last() else {
+            return Ok(None);
+        };
+        for record in area.naming(self, business, affordable, person).await? {
+            // Its creation is not looked for: all events are gone through besides.
+            let found = (record, i64::MAX);
+            self.note_record(business, person.contact(), FOUND + area.kind(), found)
+                .await?;
+        }
+        Ok(Some(last))
+    }
+
+    /// Keeps, encrypted, what the person was called until every server has taken them out of its spool.
+    async fn note_erased(&mut self, business: BusinessId, keys: &PersonKeys) -> StoreResult<()> {
+        let sealed = serde_json::to_vec(keys).map_err(other)?;
+        let place = erased_place(business, keys.contact());
+        let sealed = self
+            .dependencies
+            .cipher()?
+            .seal(&sealed, &place, self.dependencies.random.as_ref())?;
+        let until = self
+            .dependencies
+            .clock
+            .now()
+            .plus_seconds(SPOOLS_SEARCHED)
+            .epoch_seconds();
+        diesel::insert_into(erased_people::table)
+            .values((
+                erased_people::business_id.eq(business.get()),
+                erased_people::contact.eq(keys.contact().get()),
+                erased_people::until.eq(until),
+                erased_people::keys.eq(&sealed),
+            ))
+            .on_conflict((erased_people::business_id, erased_people::contact))
+            .do_update()
+            .set((erased_people::until.eq(until), erased_people::keys.eq(&sealed)))
+            .execute(self.conn().await?)
+            .await
+            .map(drop)
+            .map_err(store_error)
+    }
+
+    /// Forgets some of the records that named the contact; `true` if none is left.
+    async fn forget_records(&mut self, business: BusinessId, contact: ContactId, part: &mut Part) -> StoreResult<bool> {
+        let records = self.records_after(business, contact, At::START, READ_AT_ONCE).await?;
+        let mut kinds: Vec<i32> = records.iter().map(|(at, _)| at.kind).collect();
+        kinds.dedup();
+        for kind in kinds {
+            let own = records.iter().filter(|(at, _)| at.kind == kind);
+            let ids: Vec<i64> = own.map(|(at, _)| at.record).collect();
+            let gone = erasure_records::table
+                .filter(erasure_records::business_id.eq(business.get()))
+                .filter(erasure_records::contact.eq(contact.get()))
+                .filter(erasure_records::kind.eq(kind))
+                .filter(erasure_records::record.eq_any(ids));
+            diesel::delete(gone)
+                .execute(self.conn().await?)
+                .await
+                .map_err(store_error)?;
+        }
+        part.bytes -= 64 * READ_AT_ONCE;
+        Ok(i64::try_from(records.len()).is_ok_and(|found| found < READ_AT_ONCE))
+    }
+}
+
+/// Names what the keys of an erased person are encrypted for.
+pub(in super::super) fn erased_place(business: BusinessId, contact: ContactId) -> Vec<u8> {
+    format!("erased/{business}/{contact}").into_bytes()
+}

@@ -1,0 +1,105 @@
+//! What reviews hold of people, and how they forget one. None is linked to a contact: it is theirs by its author's name.
+
+use async_trait::async_trait;
+use diesel::prelude::*;
+use forecourt_accounts::Business;
+use forecourt_kernel::{BusinessId, Person, PersonKeys, StoreResult};
+use forecourt_reviews::{Review, ReviewError, forget_person_in_review};
+
+use super::super::people::{PersonalArea, READ_AT_ONCE, REVIEW, lock_rows, next_rows};
+use super::super::session::Writing;
+use super::super::size::octet_length;
+use super::{ReviewRow, dialect, reviews};
+use crate::error::{other, store_error};
+use crate::personal::{
+    Erasure::{Derived, Redacted},
+    PersonalTable, held, table,
+};
+use crate::statement::RunQueryDsl;
+
+pub(in super::super) const TABLES: &[PersonalTable] = &[table(
+    "reviews",
+    &[
+        // name is cleared where it is theirs.
+        held("document", "reviews", Redacted),
+        held("data", "reviews", Redacted),
+        held("source_folded", "reviews", Derived),
+    ],
+    &[
+        "id",
+        "business_id",
+        "version",
+        "created",
+        "updated",
+        "status",
+        "verified",
+    ],
+)];
+
+/// All reviews.
+pub(in super::super) struct Reviews;
+
+/// These reviews.
+async fn of_ids(session: &mut Writing, business: BusinessId, ids: Vec<i64>) -> StoreResult<Vec<Review>> {
+    let rows: Vec<ReviewRow> = reviews::table
+        .filter(reviews::business_id.eq(business.get()))
+        .filter(reviews::id.eq_any(ids))
+        .select(ReviewRow::as_select())
+        .load(session.conn().await?)
+        .await
+        .map_err(store_error)?;
+    rows.into_iter().map(Review::try_from).collect()
+}
+
+#[async_trait]
+impl PersonalArea for Reviews {
+    fn kind(&self) -> i32 {
+        REVIEW
+    }
+
+    async fn note(&self, _: &mut Writing, _: BusinessId, _: &mut PersonKeys) -> StoreResult<()> {
+        Ok(())
+    }
+
+    async fn lock(&self, session: &mut Writing, business: BusinessId, ids: Vec<i64>) -> StoreResult<Vec<(i64, i32)>> {
+        lock_rows!(session, business, ids, reviews)
+    }
+
+    async fn clean(&self, session: &mut Writing, business: &Business, id: i64, person: &Person) -> StoreResult<()> {
+        let now = session.dependencies.clock.now();
+        for review in of_ids(session, business.id, vec![id]).await? {
+            let forgotten = forget_person_in_review(session, now, business.id, review, person).await;
+            forgotten.map_err(|error| match error {
+                ReviewError::Store(error) => error,
+                error => other(error),
+            })?;
+        }
+        Ok(())
+    }
+
+    async fn next(&self, session: &mut Writing, business: BusinessId, after: i64) -> StoreResult<Vec<(i64, i32)>> {
+        next_rows!(session, business, after, reviews, document)
+    }
+
+    async fn naming(
+        &self,
+        session: &mut Writing,
+        business: BusinessId,
+        ids: Vec<i64>,
+        person: &Person,
+    ) -> StoreResult<Vec<i64>> {
+        let all = of_ids(session, business, ids).await?;
+        let mut naming = Vec::new();
+        for review in all {
+            let content = serde_json::to_string(&review.content).map_err(other)?;
+            let data = serde_json::to_string(&review.data).map_err(other)?;
+            if person.is_named(&review.content.name)
+                || person.is_certainly_in(&content)
+                || person.is_certainly_in(&data)
+            {
+                naming.push(review.id.get());
+            }
+        }
+        Ok(naming)
+    }
+}
