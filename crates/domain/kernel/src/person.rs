@@ -521,7 +521,7 @@ mod tests {
         let mut left = "Ann, Ann Lee".to_owned();
         assert!(person.redact_certain(&mut left));
         assert_eq!(left, "Ann, …");
-        let mut ambiguous = keys.clone();
+        let mut ambiguous = keys;
         ambiguous.have_ambiguous_names();
         assert!(!Person::new(&ambiguous).unwrap().is_certainly_in("see ann lee"));
     }
