@@ -403,8 +403,9 @@ impl PersonalTexts for Notes {
 }
 
 impl Writing {
-    /// Leaves nothing but the id in what shows a lead that is deleted: its events, answers that are stored for retries, what
-    /// endpoints answered, and mails about it that wait to be sent. Of many events the rest is left to the background.
+    /// Leaves nothing but the id in the events of a lead that is deleted, and drops what endpoints answered to them and mails about
+    /// it that wait to be sent. Of many events the rest is left to the background. Answers that are stored for retries stay: they
+    /// are encrypted and go within a day.
     pub(super) async fn forget_lead(
         &mut self,
         business: BusinessId,
@@ -435,15 +436,6 @@ impl Writing {
         business: BusinessId,
         id: LeadId,
     ) -> StoreResult<bool> {
-        let mut part = Part::OWN;
-        let about = Some((LEAD, id.get()));
-        // What is emptied shows nothing any more, so that it is found once.
-        let answered = !self
-            .empty_answers(business, about, ContactId::new(0), &mut part)
-            .await?
-            && !self
-                .empty_answers(business, about, ContactId::new(0), &mut part)
-                .await?;
         let shown: Vec<i64> = events::table
             .filter(events::business_id.eq(business.get()))
             .filter(events::record.eq(id.get()))
@@ -458,7 +450,7 @@ impl Writing {
         let is_full = i64::try_from(shown.len()).is_ok_and(|shown| shown >= READ_AT_ONCE);
         self.empty_events(business, id.get(), shown.clone()).await?;
         self.forget_answers(business, &shown).await?;
-        Ok(is_full || answered)
+        Ok(is_full)
     }
 }
 
