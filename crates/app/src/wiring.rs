@@ -179,11 +179,15 @@ pub(crate) async fn check_key(storage: &Storage, key: &SecretKey) -> Result<(), 
     }
 }
 
-/// The database for commands, up to date. They store nothing that is encrypted, and what they do may take its time.
+/// Opens the database for commands, brought up to date. A command may take its time. One that stores digests of personal values needs
+/// the secret `key`.
 ///
 /// # Errors
-/// [`WiringError::Open`], [`WiringError::Migrate`].
-pub(crate) async fn open_database(settings: &Settings) -> Result<Arc<dyn Database>, WiringError> {
+/// [`WiringError::Open`], [`WiringError::Migrate`], and with a key as [`check_key`].
+pub(crate) async fn open_database(
+    settings: &Settings,
+    key: Option<&SecretKey>,
+) -> Result<Arc<dyn Database>, WiringError> {
     let storage = open(&Config {
         statement: None,
         lock: None,
@@ -191,10 +195,13 @@ pub(crate) async fn open_database(settings: &Settings) -> Result<Arc<dyn Databas
     })
     .await?;
     migrate(&storage).await?;
+    if let Some(key) = key {
+        check_key(&storage, key).await?;
+    }
     Ok(storage.database(forecourt_storage::Ports {
         clock: Arc::new(SystemClock),
         random: Arc::new(SystemRandom),
-        secret_key: None,
+        secret_key: key.map(|key| forecourt_storage::SecretKey::from_bytes(*key.reveal())),
         policy: settings.webhook_policy(),
         watcher: None,
         files: file_addresses(settings),

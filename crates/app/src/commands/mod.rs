@@ -26,6 +26,7 @@ use crate::{
     cli::{Cli, Command, EpochCommand, KeyCommand, ServeOptions},
     logging, output,
     settings::{Options, Settings, Sources},
+    system::SystemRandom,
     wiring,
 };
 
@@ -81,7 +82,10 @@ async fn dispatch(command: Command, settings: Settings) -> Result<(), CommandErr
         Command::Key(KeyCommand::Scopes { format }) => key::scopes(format),
         Command::Key(command) => key::run(&*open(&settings).await?, command).await,
         Command::Sample(args) => sample::run(&*open(&settings).await?, args).await,
-        Command::Lead(command) => lead::run(&*open(&settings).await?, command).await,
+        Command::Lead(command) => {
+            let key = settings.working_secret_key(&SystemRandom)?;
+            lead::run(&*wiring::open_database(&settings, Some(&key)).await?, command).await
+        }
         Command::Listings(command) => listings::run(&*open(&settings).await?, command).await,
         Command::Files(command) => {
             let files = wiring::files(&settings)?;
@@ -105,7 +109,7 @@ async fn migrate(settings: &Settings) -> Result<(), CommandError> {
 }
 
 async fn open(settings: &Settings) -> Result<Arc<dyn Database>, CommandError> {
-    Ok(wiring::open_database(settings).await?)
+    Ok(wiring::open_database(settings, None).await?)
 }
 
 /// The business of that tag.
