@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use forecourt_accounts::Business;
 use forecourt_dealership::DeletionKind;
-use forecourt_kernel::{BusinessId, ContactId, LeadId, Person, PersonKeys, StoreError, StoreResult, Timestamp};
+use forecourt_kernel::{BusinessId, LeadId, Person, PersonKeys, StoreError, StoreResult, Timestamp};
 use forecourt_leads::{
     Lead, LeadError, LeadMessage, LeadNote, forget_person_in_event, forget_person_in_lead, forget_person_in_lead_note,
     forget_person_in_message, forget_suggestion_in_event, forget_suggestion_in_lead,
