@@ -1,8 +1,8 @@
-//! The mails of this area.
+//! The mails of this crate.
 
 use forecourt_accounts::{MailContent, MailKind, mail_kind};
 
-/// The mails of this area, which businesses can word.
+/// The mails of this crate, whose wording businesses can change.
 pub const MAILS: &[&MailKind] = &[TestDriveSummary::KIND, OfferRequested::KIND];
 
 mail_kind! {
@@ -11,13 +11,13 @@ mail_kind! {
 
     /// The business's name.
     business;
-    /// The vehicle, in words.
+    /// A description of the vehicle.
     vehicle;
     /// The appraisal's id.
     number, required;
     /// The appraisal's short code.
     tag;
-    /// When the offer was requested, in the time of the business, such as `2026-03-01 09:30 GMT`.
+    /// The time of the request, in the time of the business, such as `2026-03-01 09:30 GMT`.
     requested;
 }
 
@@ -33,11 +33,11 @@ mail_kind! {
     vehicle;
     /// The test drive's code.
     code;
-    /// When it started, in the time of the business, such as `2026-03-01 09:30 GMT`.
+    /// The time of the start, in the time of the business, such as `2026-03-01 09:30 GMT`.
     started;
     /// The name of the location that it started from.
     location;
-    /// When the vehicle is to be back, such as `2026-03-01 10:30 GMT`.
+    /// The time at which the vehicle must be back, such as `2026-03-01 10:30 GMT`.
     return_by;
     /// The business's terms for test drives.
     terms, required, lines;
