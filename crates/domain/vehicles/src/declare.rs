@@ -36,7 +36,7 @@ pub enum Access {
 pub enum Part {
     /// Nothing.
     None,
-    /// Those of its own fields that the view shows.
+    /// The parts of it that the view shows, by the flags of its own fields.
     Some,
     /// The whole field.
     Whole,

@@ -150,7 +150,7 @@ pub trait Scalar: Clone + PartialEq {
     /// Writes the value.
     ///
     /// # Errors
-    /// Those of `serializer`.
+    /// The errors of `serializer`.
     fn show<S: Serializer>(&self, context: &ViewContext<'_>, serializer: S) -> Result<S::Ok, S::Error>;
 
     /// Returns the value that filters compare.
