@@ -11,13 +11,13 @@ mail_kind! {
 
     /// The business's name.
     business;
-    /// A description of the vehicle.
+    /// The vehicle, in words.
     vehicle;
     /// The appraisal's id.
     number, required;
     /// The appraisal's short code.
     tag;
-    /// The time of the request, in the time of the business, such as `2026-03-01 09:30 GMT`.
+    /// When the offer was requested, in the time of the business, such as `2026-03-01 09:30 GMT`.
     requested;
 }
 
@@ -33,11 +33,11 @@ mail_kind! {
     vehicle;
     /// The test drive's code.
     code;
-    /// The time of the start, in the time of the business, such as `2026-03-01 09:30 GMT`.
+    /// When it started, in the time of the business, such as `2026-03-01 09:30 GMT`.
     started;
     /// The name of the location that it started from.
     location;
-    /// The time at which the vehicle must be back, such as `2026-03-01 10:30 GMT`.
+    /// When the vehicle is to be back, such as `2026-03-01 10:30 GMT`.
     return_by;
     /// The business's terms for test drives.
     terms, required, lines;

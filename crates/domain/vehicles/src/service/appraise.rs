@@ -53,10 +53,10 @@ pub async fn request_offer(
 /// Makes an offer for an appraisal. Records vehicle.updated.
 ///
 /// # Errors
-/// [`VehicleError::Invalid`] if the offer is not above 0 (`offer`), the maximum is below it (`max_offer`), its last day is past or too
-/// far ahead (`expiry`), or the staff user is unknown (`appraised_by`). Then [`VehicleError::NotFound`], then
-/// [`VehicleError::VersionMismatch`], then [`VehicleError::NotAppraisal`]. Then [`VehicleError::AppraisalInvalidStatus`] if there is
-/// already an offer; [`VehicleError::Store`].
+/// [`VehicleError::Invalid`] if the offer is not above 0 (`offer`), the maximum is below it (`max_offer`), its last day is past
+/// or too far ahead (`expiry`), or the staff user is unknown (`appraised_by`). Then [`VehicleError::NotFound`], then
+/// [`VehicleError::VersionMismatch`], then [`VehicleError::NotAppraisal`]. Then [`VehicleError::AppraisalInvalidStatus`] if there
+/// is already an offer; [`VehicleError::Store`].
 pub async fn make_offer(
     store: &mut dyn VehicleStore,
     clock: &dyn Clock,
