@@ -1,4 +1,4 @@
-//! Where files are read: public ones at a fixed address, the others at one that is signed and soon expires.
+//! The addresses of files: fixed for public files, signed and short-lived for private ones.
 
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use sha2::Sha256;
 
 use crate::FileName;
 
-/// For how long a signed address can be read, in seconds (decisions, *Safe*).
+/// Lifetime of a signed address, in seconds (decisions, *Safe*).
 pub const SIGNED_SECONDS: i64 = 15 * 60;
 
 /// The addresses of public files: `<base>/files/<business>/<name>`, where the base is the server's public URL.
@@ -19,19 +19,19 @@ pub struct FileAddresses {
 }
 
 impl FileAddresses {
-    /// The addresses below a server's public URL.
+    /// Creates the addresses below a server's public URL.
     pub fn new(public_url: &str) -> Self {
         let base = public_url.trim_end_matches('/').into();
         Self { base }
     }
 
-    /// The address of a file of that business.
+    /// Returns the address of a file of the business.
     pub fn of(&self, business: BusinessId, name: &FileName) -> String {
         format!("{}/files/{business}/{name}", self.base)
     }
 }
 
-/// What addresses of private files are signed with. All servers of an installation derive the same from their secret key.
+/// The key that signs addresses of private files. All servers of an installation derive the same one from their secret key.
 #[derive(Clone)]
 pub struct AddressKey(Hmac<Sha256>);
 
@@ -42,18 +42,18 @@ impl fmt::Debug for AddressKey {
 }
 
 impl AddressKey {
-    /// Derives the key from the installation's secret key, which is not used to sign by itself.
+    /// Derives the key from the installation's secret key, which itself signs no address.
     pub fn derive(secret: &[u8; 32]) -> Self {
         let mut derived = mac(secret);
         derived.update(b"forecourt: addresses of private files");
         Self(mac(&derived.finalize().into_bytes()))
     }
 
-    /// The query of an address at which the file can be read until that moment.
+    /// Returns the query of an address that is valid until `expires`, in epoch seconds.
     fn query(&self, business: BusinessId, name: &FileName, expires: i64) -> String {
         let mut query = format!("expires={expires}&signature=");
         for byte in self.of(business, name, expires).finalize().into_bytes() {
-            // Writing to a text does not fail.
+            // Writing to a string does not fail.
             let _ = write!(query, "{byte:02x}");
         }
         query
@@ -65,7 +65,7 @@ impl AddressKey {
         mac
     }
 
-    /// Whether this is the query of an address of that file that can still be read.
+    /// Verifies the query of a file's address: its signature must match the file, and its time must not have passed.
     pub fn admits(&self, business: BusinessId, name: &FileName, query: &str, now: Timestamp) -> bool {
         let value = |wanted: &str| {
             let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
@@ -76,7 +76,7 @@ impl AddressKey {
         let (Some(expires), Some(signature)) = (expires, value("signature").and_then(bytes)) else {
             return false;
         };
-        // Compared in a time that says nothing of where they differ.
+        // Compared in constant time, so that the duration does not show where the signatures differ.
         now.epoch_seconds() < expires && self.of(business, name, expires).verify_slice(&signature).is_ok()
     }
 }
@@ -86,7 +86,7 @@ fn mac(key: &[u8]) -> Hmac<Sha256> {
     Hmac::new_from_slice(key).expect("a key of any length")
 }
 
-/// The bytes that hexadecimal digits stand for.
+/// Decodes hexadecimal digits, in lower case.
 fn bytes(text: &str) -> Option<Vec<u8>> {
     let digit = |digit: u8| match digit {
         b'0'..=b'9' => Some(digit - b'0'),
@@ -98,7 +98,7 @@ fn bytes(text: &str) -> Option<Vec<u8>> {
     rest.is_empty().then(|| pairs.iter().map(byte).collect()).flatten()
 }
 
-/// The addresses of private files, as an answer of this moment shows them.
+/// The addresses of private files, for one response.
 #[derive(Clone, Debug)]
 pub struct SignedAddresses {
     addresses: FileAddresses,
@@ -107,8 +107,8 @@ pub struct SignedAddresses {
 }
 
 impl SignedAddresses {
-    /// Addresses that can be read until [`SIGNED_SECONDS`] have passed since the minute of `now` began: so answers of the same minute
-    /// show the same.
+    /// Creates addresses that expire [`SIGNED_SECONDS`] after the beginning of the minute of `now`, so all responses of one
+    /// minute show the same address.
     pub fn new(addresses: FileAddresses, key: AddressKey, now: Timestamp) -> Self {
         let expires = now.epoch_seconds().saturating_add(SIGNED_SECONDS);
         Self {
@@ -118,7 +118,7 @@ impl SignedAddresses {
         }
     }
 
-    /// The address of a file of that business.
+    /// Returns the address of a file of the business.
     pub fn of(&self, business: BusinessId, name: &FileName) -> String {
         let query = self.key.query(business, name, self.expires);
         format!("{}?{query}", self.addresses.of(business, name))

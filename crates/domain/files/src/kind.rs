@@ -1,34 +1,34 @@
-//! What a file is, by its bytes.
+//! The kinds of files, recognised by their bytes.
 
 use serde::{Deserialize, Serialize};
 
-/// The kinds of files that are accepted anywhere (decisions §7).
+/// The kinds of files that the server accepts (decisions §7).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FileKind {
-    /// A document.
+    /// A PDF document.
     Pdf,
     /// A photo.
     Jpeg,
-    /// A picture without loss.
+    /// A picture with lossless compression.
     Png,
-    /// A picture as browsers like it.
+    /// A picture in the format made for browsers.
     Webp,
-    /// A video.
+    /// An MPEG-4 video.
     Mp4,
-    /// A video of Apple's kind.
+    /// A QuickTime video.
     Mov,
 }
 
 impl FileKind {
-    /// All of them.
+    /// Every kind.
     pub const ALL: [Self; 6] = [Self::Pdf, Self::Jpeg, Self::Png, Self::Webp, Self::Mp4, Self::Mov];
 
-    /// How many bytes of a file say what it is.
+    /// Number of bytes at the start of a file that determine its kind.
     pub const HEAD_BYTES: usize = 64;
 
-    /// What a file is that begins with these bytes, at least [`FileKind::HEAD_BYTES`] of them unless it is shorter; its name says
-    /// nothing. `None` if it is of no kind that is known here.
+    /// Returns the kind of a file by its first bytes; its name is ignored. `head` holds at least [`FileKind::HEAD_BYTES`], or the
+    /// whole file if it is shorter. `None` if the kind is unknown.
     pub fn of(head: &[u8]) -> Option<Self> {
         match head {
             [b'%', b'P', b'D', b'F', b'-', ..] => Some(Self::Pdf),
@@ -36,13 +36,13 @@ impl FileKind {
             [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some(Self::Png),
             [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some(Self::Webp),
             [_, _, _, _, b'f', b't', b'y', b'p', brand @ ..] => Self::of_brand(brand.first_chunk()?),
-            // QuickTime's files from before there were brands.
+            // QuickTime files from before brands existed.
             [_, _, _, _, b'm', b'o', b'o', b'v', ..] | [_, _, _, _, b'w', b'i', b'd', b'e', ..] => Some(Self::Mov),
             _ => None,
         }
     }
 
-    /// The kind of an ISO base media file of this major brand.
+    /// Returns the kind of an ISO base media file by its major brand.
     fn of_brand(brand: &[u8; 4]) -> Option<Self> {
         match brand {
             b"qt  " => Some(Self::Mov),
@@ -53,7 +53,7 @@ impl FileKind {
         }
     }
 
-    /// The usual ending of names of such files, without a dot.
+    /// Returns the usual extension of file names of this kind, without the dot.
     pub const fn extension(self) -> &'static str {
         match self {
             Self::Pdf => "pdf",
@@ -65,7 +65,7 @@ impl FileKind {
         }
     }
 
-    /// The kind whose files are called so: by the part of a name behind its last full stop.
+    /// Returns the kind that a file name's extension stands for.
     fn of_extension(extension: &str) -> Option<Self> {
         let extension = extension.to_ascii_lowercase();
         match &*extension {
@@ -76,8 +76,8 @@ impl FileKind {
         }
     }
 
-    /// A file's name with the extension of what it is: as it stands, if it has that; else the extension takes the place of that of
-    /// another kind, or follows.
+    /// Returns the file name with this kind's extension. A name that has it is unchanged; the extension of another kind is
+    /// replaced; otherwise the extension is appended.
     pub fn named(self, name: &str) -> String {
         match name.rsplit_once('.') {
             Some((_, extension)) if Self::of_extension(extension) == Some(self) => name.to_owned(),
@@ -88,7 +88,7 @@ impl FileKind {
         }
     }
 
-    /// Their media type, as `Content-Type` says it.
+    /// Returns the media type, for `Content-Type`.
     pub const fn mime(self) -> &'static str {
         match self {
             Self::Pdf => "application/pdf",
@@ -100,12 +100,12 @@ impl FileKind {
         }
     }
 
-    /// Whether it is a picture.
+    /// Returns `true` for a picture.
     pub const fn is_picture(self) -> bool {
         matches!(self, Self::Jpeg | Self::Png | Self::Webp)
     }
 
-    /// Whether it is a video.
+    /// Returns `true` for a video.
     pub const fn is_video(self) -> bool {
         matches!(self, Self::Mp4 | Self::Mov)
     }

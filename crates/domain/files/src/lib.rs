@@ -1,15 +1,15 @@
-//! Files: what kind they are, what they are called, where their content is kept, and which of them there are.
+//! Files: their kinds, their names, the port to their content and the port to their records.
 //!
-//! The content of a file is in a [`FileStore`], under a [`FileName`] that nobody can guess; that there is such a file is a
-//! record like any other, in a [`FileRegister`]. The content is stored before the record that names it commits, so that no
-//! record is without its file. What is left over when a transaction fails, or a server dies between the two, is an orphan,
-//! which a sweep puts aside. What pictures are made into is the work of a [`PictureMaker`].
+//! The content of a file is in a [`FileStore`], under a [`FileName`] that cannot be guessed. The file's record is in a
+//! [`FileRegister`] and is a record like any other. The content is stored before the record that names it commits, so no record
+//! lacks its content. If a transaction fails, or a server dies between the two steps, the content that is left over is an orphan;
+//! a sweep moves it to quarantine. A [`PictureMaker`] turns uploaded pictures into the copies that are shown.
 //!
 //! ```
 //! use forecourt_files::{FileKind, FileName};
 //! use forecourt_kernel::Random;
 //!
-//! /// What is drawn here is known; a server draws what nobody can guess.
+//! /// This example needs a name that is known; a server draws names that cannot be guessed.
 //! struct Sevens;
 //!
 //! impl Random for Sevens {
@@ -23,8 +23,8 @@
 //! # Ok::<(), &str>(())
 //! ```
 //!
-//! With the feature `testing` the crate has stores in memory, and the suites that every store is held to:
-//! `testing::file_store_contract` and `testing::file_register_contract`.
+//! The feature `testing` adds stores in memory, and the suites that every store must pass: `testing::file_store_contract` and
+//! `testing::file_register_contract`.
 //!
 //! The rules are those of decisions §7 ("Files are recognised by their bytes") and of the contract's *Limits* ("File size").
 
@@ -48,5 +48,5 @@ pub use register::{FileReader, FileRegister, StoredFile};
 pub use store::{ByteRange, ContentStream, FileStore, FileStoreError, ListedFile, OpenFile};
 pub use video::{VideoError, forget_places};
 
-/// How long a file may be, in bytes (contract, *Limits*: 25 MB).
+/// Maximum length of a file, in bytes (contract, *Limits*: 25 MB).
 pub const MAX_FILE_BYTES: u64 = 25 * 1024 * 1024;

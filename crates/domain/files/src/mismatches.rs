@@ -1,4 +1,4 @@
-//! Content without a record, and records without content.
+//! Compares the store with the records: content without a record, and records without content.
 
 use std::collections::BTreeSet;
 
@@ -6,26 +6,26 @@ use forecourt_kernel::{BusinessId, StoreError, Timestamp};
 
 use crate::{FileName, FileReader, FileStore, FileStoreError, ListedFile};
 
-/// For how long content may be without a record, in seconds: an upload that is under way is stored before its record is, and a
-/// clock may be wrong.
+/// Grace period for content without a record, in seconds. The content of an upload is stored before its record, and a clock may
+/// be wrong.
 pub const STRAY_SECONDS: i64 = 24 * 60 * 60;
 
-/// What is stray among some files of a business.
+/// The mismatches in one page of a business's files.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct StoredMismatches {
-    /// Content that no record names, and no upload under way can name any more.
+    /// Content that no record names, too old for an upload in progress to record it still.
     pub orphans: Vec<ListedFile>,
-    /// How many of the files that were compared are stored.
+    /// Number of compared files whose content is stored.
     pub stored: usize,
     /// Recorded files whose content is missing.
     pub missing: Vec<FileName>,
-    /// How many files were compared.
+    /// Number of files that were compared.
     pub compared: usize,
-    /// What to go on after; `None` if these were the last.
+    /// The name after which the next page begins, or `None` after the last page.
     pub next: Option<FileName>,
 }
 
-/// Why mismatches could not be looked for.
+/// The reasons why mismatches could not be determined.
 #[derive(Debug, thiserror::Error)]
 pub enum MismatchError {
     /// The records cannot be read.
@@ -36,7 +36,7 @@ pub enum MismatchError {
     Content(#[from] FileStoreError),
 }
 
-/// Compares what is recorded and what is stored of a business, at most `limit` of each behind `after`.
+/// Compares the records and the stored content of a business, at most `limit` of each after `after`.
 ///
 /// # Errors
 /// [`MismatchError`].
@@ -48,12 +48,12 @@ pub async fn find_mismatches(
     limit: u32,
     now: Timestamp,
 ) -> Result<StoredMismatches, MismatchError> {
-    // In this order: the content of what is recorded by now is stored by then.
+    // The order matters: content that is recorded by now is stored by the time of the listing.
     let recorded = records.files_after(business, after, limit).await?;
     let recorded: Vec<FileName> = recorded.into_iter().map(|file| file.name).collect();
     let page = usize::try_from(limit).unwrap_or(usize::MAX);
     let stored = store.list(business, after, page).await?;
-    // A full page says nothing of what lies behind its end.
+    // A full page says nothing about the names after its end.
     let ends = [
         (recorded.len() >= page).then(|| recorded.last().cloned()).flatten(),
         (stored.len() >= page)

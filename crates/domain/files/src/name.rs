@@ -1,4 +1,4 @@
-//! What files are called in the store, and in their addresses.
+//! File names in the store and in addresses.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,26 +8,27 @@ use serde::{Deserialize, Serialize};
 
 use crate::FileKind;
 
-/// How many random bytes are in a name: nobody guesses it.
+/// Number of random bytes in a name, enough that it cannot be guessed.
 const RANDOM_BYTES: usize = 16;
-/// How many characters its first part has: the random bytes in hexadecimal.
+/// Length of the key, the first part of a name: the random bytes in hexadecimal.
 const KEY_CHARACTERS: usize = 2 * RANDOM_BYTES;
-/// How long a name may be.
+/// Maximum length of a name.
 const MAX_CHARACTERS: usize = 64;
 
-/// The name of a stored file, which is also the last part of its public address (decisions §7: "unguessable names"): a random
-/// key, for a smaller copy of a picture its width, and the extension of its kind. `0f…9a.jpg`, `0f…9a-320.webp`.
+/// The name of a stored file, which is also the last part of its public address (decisions §7: "unguessable names"). It is a
+/// random key and the extension of its kind, as in `0f…9a.jpg`; a smaller copy of a picture has its width between them, as in
+/// `0f…9a-320.webp`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct FileName(String);
 
-/// A text that no file is called by.
+/// The error for a text that is not the name of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("no file has such a name")]
 pub struct NotAFileName;
 
 impl FileName {
-    /// A name that no other file has.
+    /// Draws a name that no other file has.
     pub fn random(random: &dyn Random, kind: FileKind) -> Self {
         let mut bytes = [0; RANDOM_BYTES];
         random.fill(&mut bytes);
@@ -35,17 +36,17 @@ impl FileName {
         Self(format!("{key}.{}", kind.extension()))
     }
 
-    /// The name of the copy of this picture that is so many pixels wide.
+    /// Returns the name of the copy of this picture that is `width` pixels wide.
     pub fn thumbnail(&self, width: u32, kind: FileKind) -> Self {
         Self(format!("{}-{width}.{}", self.key(), kind.extension()))
     }
 
-    /// What it shares with all copies of the same picture.
+    /// Returns the key, which all copies of one picture share.
     pub fn key(&self) -> &str {
         self.0.get(..KEY_CHARACTERS).unwrap_or(&self.0)
     }
 
-    /// The name.
+    /// Returns the name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -71,7 +72,7 @@ impl FromStr for FileName {
     }
 }
 
-/// Whether it is a hyphen and a number.
+/// Returns `true` for a hyphen followed by a number.
 fn is_width(text: &str) -> bool {
     text.strip_prefix('-')
         .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit()))

@@ -1,4 +1,4 @@
-//! The port to the records of which files there are.
+//! The port to the records of files.
 
 use async_trait::async_trait;
 use forecourt_kernel::{BusinessId, StoreResult, Timestamp};
@@ -6,34 +6,34 @@ use serde::{Deserialize, Serialize};
 
 use crate::{FileKind, FileName};
 
-/// A file that is stored.
+/// The record of a stored file.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct StoredFile {
     /// Its name.
     pub name: FileName,
-    /// What it is.
+    /// Its kind.
     pub kind: FileKind,
-    /// How long it is, in bytes.
+    /// Its length in bytes.
     pub size: u64,
     /// The SHA-256 of its content, in hexadecimal.
     pub sha256: String,
-    /// When it was stored.
+    /// The time at which it was stored.
     pub stored: Timestamp,
-    /// Whether it has an address at which everyone who knows its name can read it.
+    /// `true` if it has a public address, which anyone who knows its name can read.
     pub public: bool,
 }
 
-/// Reads which files a business has.
+/// Reads the records of a business's files.
 #[async_trait]
 pub trait FileReader: Send {
-    /// The file, or `None` if the business has none of that name.
+    /// Returns the file, or `None` if the business has none of that name.
     async fn file(&mut self, business: BusinessId, name: &FileName) -> StoreResult<Option<StoredFile>>;
 
-    /// How many bytes all files of the business have together. Within a transaction that has written some of them, no other changes
-    /// this until it ends.
+    /// Returns the total size of the business's files, in bytes. In a transaction that has written some of them, no other
+    /// transaction can change the total until it ends.
     async fn file_bytes(&mut self, business: BusinessId) -> StoreResult<u64>;
 
-    /// At most `limit` files of the business behind `after`, in the order of their names.
+    /// Returns at most `limit` files of the business after `after`, in the order of their names.
     async fn files_after(
         &mut self,
         business: BusinessId,
@@ -42,13 +42,13 @@ pub trait FileReader: Send {
     ) -> StoreResult<Vec<StoredFile>>;
 }
 
-/// Writes which files a business has.
+/// Writes the records of a business's files.
 #[async_trait]
 pub trait FileRegister: FileReader {
-    /// Records files whose content is stored already.
+    /// Records files whose content is already stored.
     async fn insert_files(&mut self, business: BusinessId, files: &[StoredFile]) -> StoreResult<()>;
 
-    /// Removes the records of a file and of the copies that share its key, and answers which they were. Their content goes
-    /// once this has committed.
+    /// Removes the records of a file and of the copies that share its key, and returns their names. Their content is deleted
+    /// after the transaction has committed.
     async fn remove_files(&mut self, business: BusinessId, name: &FileName) -> StoreResult<Vec<FileName>>;
 }

@@ -1,4 +1,4 @@
-//! The port to where the content of files is kept.
+//! The port to the content of files.
 
 use std::pin::Pin;
 
@@ -9,46 +9,46 @@ use futures_util::Stream;
 
 use crate::FileName;
 
-/// Content, in parts.
+/// Content, as a stream of chunks.
 pub type ContentStream = Pin<Box<dyn Stream<Item = Result<Bytes, BoxError>> + Send>>;
 
-/// Bytes of a file: from `start`, and before `end`.
+/// A range of a file's bytes, from `start` up to and excluding `end`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ByteRange {
-    /// The first one, counted from 0.
+    /// The first byte, counted from 0.
     pub start: u64,
-    /// The one behind the last one.
+    /// The byte after the last one.
     pub end: u64,
 }
 
 /// A file that is being read.
 pub struct OpenFile {
-    /// How long the whole file is, in bytes.
+    /// Length of the whole file in bytes.
     pub size: u64,
-    /// What was requested of it.
+    /// The requested content.
     pub content: ContentStream,
 }
 
-/// A file that the store has.
+/// A file in the store.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ListedFile {
-    /// Whose it is.
+    /// The business that owns it.
     pub business: BusinessId,
     /// Its name.
     pub name: FileName,
-    /// How long it is, in bytes.
+    /// Its length in bytes.
     pub size: u64,
-    /// When it was stored.
+    /// The time at which it was stored.
     pub stored: Timestamp,
 }
 
-/// Where the content of files is kept. What was stored is durable, and is never changed.
+/// Stores the content of files. Stored content is durable and never changes.
 #[async_trait]
 pub trait FileStore: Send + Sync {
-    /// Stores a file of `size` bytes. It is there whole, or not at all.
+    /// Stores a file of `size` bytes, completely or not at all.
     ///
     /// # Errors
-    /// [`FileStoreError`] if the content breaks off or has another length, or cannot be kept now.
+    /// [`FileStoreError`] if the content ends early, has another length, or cannot be stored at the moment.
     async fn put(
         &self,
         business: BusinessId,
@@ -57,7 +57,7 @@ pub trait FileStore: Send + Sync {
         content: ContentStream,
     ) -> Result<(), FileStoreError>;
 
-    /// Opens a file, all of it or a range that lies within it; `None` if there is none of that name.
+    /// Opens a file, or a range that lies within it. `None` if there is no file of that name.
     ///
     /// # Errors
     /// [`FileStoreError`] if the store cannot be reached.
@@ -74,7 +74,7 @@ pub trait FileStore: Send + Sync {
     /// As for [`FileStore::open`].
     async fn delete(&self, business: BusinessId, name: &FileName) -> Result<(), FileStoreError>;
 
-    /// At most `limit` files of the business behind `after`, in the order of their names.
+    /// Returns at most `limit` files of the business after `after`, in the order of their names.
     ///
     /// # Errors
     /// As for [`FileStore::open`].
@@ -85,38 +85,39 @@ pub trait FileStore: Send + Sync {
         limit: usize,
     ) -> Result<Vec<ListedFile>, FileStoreError>;
 
-    /// The businesses that have files.
+    /// Returns the businesses that have files.
     ///
     /// # Errors
     /// As for [`FileStore::open`].
     async fn businesses(&self) -> Result<Vec<BusinessId>, FileStoreError>;
 
-    /// Notes whose installation's files these are, unless that is noted already; yields the one that is noted.
+    /// Marks the files as those of an installation, unless they are marked already, and returns the installation that they belong
+    /// to.
     ///
     /// # Errors
     /// As for [`FileStore::open`].
     async fn claim(&self, installation: &str) -> Result<String, FileStoreError>;
 
-    /// Takes a file out of the store, if there is one, and keeps it aside as of `now`, from where people can bring it back.
+    /// Moves a file, if there is one, to quarantine as of `now`. People can restore it from there.
     ///
     /// # Errors
     /// As for [`FileStore::open`].
     async fn quarantine(&self, business: BusinessId, name: &FileName, now: Timestamp) -> Result<(), FileStoreError>;
 
-    /// Deletes what was kept aside before that moment; yields how many files.
+    /// Deletes files that were quarantined before `before`, and returns their number.
     ///
     /// # Errors
     /// As for [`FileStore::open`].
     async fn empty_quarantine(&self, before: Timestamp) -> Result<usize, FileStoreError>;
 
-    /// Whether a file could be stored now.
+    /// Checks that a file could be stored now.
     ///
     /// # Errors
-    /// [`FileStoreError`] if not.
+    /// [`FileStoreError`] if it could not.
     async fn ping(&self) -> Result<(), FileStoreError>;
 }
 
-/// Content could not be kept or read.
+/// Content could not be stored or read.
 #[derive(Debug, thiserror::Error)]
 #[error("the files cannot be reached")]
 pub struct FileStoreError(#[source] pub BoxError);

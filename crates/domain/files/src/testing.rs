@@ -1,6 +1,6 @@
-//! Stores in memory, and the suites that any other store can be held to.
+//! Stores in memory, and the suites that every other store can be tested with.
 //!
-//! The suites panic where a store breaks its contract.
+//! The suites panic if a store breaks its contract.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::Read as _;
@@ -16,11 +16,11 @@ use crate::{
     MadePicture, OpenFile, PictureError, PictureMaker, PictureSource, Renditions, StoredFile, THUMBNAIL_WIDTHS,
 };
 
-/// The content of files, in memory.
+/// A [`FileStore`] in memory.
 #[derive(Debug, Default)]
 pub struct MemoryFileStore {
     files: Mutex<BTreeMap<(BusinessId, FileName), Bytes>>,
-    /// When they were put there.
+    /// The quarantined files, each with the time at which it was moved there.
     aside: Mutex<BTreeMap<(BusinessId, FileName), Timestamp>>,
     installation: Mutex<Option<String>>,
 }
@@ -121,13 +121,13 @@ impl FileStore for MemoryFileStore {
     }
 }
 
-/// The records of files, in memory.
+/// A [`FileRegister`] in memory.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryFileRegister {
     files: BTreeMap<FileName, (BusinessId, StoredFile)>,
 }
 
-/// What keeps the records of files in memory, perhaps beside other records: it is a [`FileRegister`].
+/// A store in memory that holds records of files, perhaps with other records; it is a [`FileRegister`].
 pub trait HoldsFiles: Send {
     /// The records.
     fn held_files(&mut self) -> &mut MemoryFileRegister;
@@ -195,7 +195,7 @@ impl<S: HoldsFiles> FileRegister for S {
     }
 }
 
-/// Takes every picture as it is.
+/// A picture maker that returns every picture unchanged.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CopyingPictureMaker;
 
@@ -235,7 +235,7 @@ fn name(digit: u8, kind: FileKind) -> FileName {
 }
 
 fn content(parts: &[&'static [u8]]) -> ContentStream {
-    // Like the content of a file, it is not asked for more behind its end: that panics.
+    // Like the content of a file, the stream must not be polled after its end: it panics.
     let parts: VecDeque<&'static [u8]> = parts.iter().copied().collect();
     stream::unfold(parts, async |mut parts| {
         let part = parts.pop_front()?;
@@ -261,7 +261,7 @@ fn succeeded<T, E: std::error::Error>(result: Result<T, E>) -> T {
     result.unwrap_or_else(|error| panic!("the store failed: {error}"))
 }
 
-/// What every [`FileStore`] promises, on an empty one.
+/// Checks what every [`FileStore`] promises. The store must be empty.
 ///
 /// # Panics
 /// If the store breaks its contract.
@@ -323,8 +323,8 @@ pub async fn file_store_contract(store: &dyn FileStore, ours: BusinessId, theirs
     assert_eq!(names(succeeded(store.list(ours, None, 10).await)), [(second, 0)]);
 }
 
-/// What every [`FileStore`] promises of the files that it keeps aside and of the installation that they belong to, on an empty
-/// one, at a time at which it notes `now`.
+/// Checks what every [`FileStore`] promises about quarantine and about the installation that its files belong to. The store must
+/// be empty, and `now` must be the time by its own clock.
 ///
 /// # Panics
 /// If the store breaks its contract.
@@ -352,7 +352,7 @@ pub async fn file_store_keeps_aside(store: &dyn FileStore, ours: BusinessId, the
     assert_eq!(succeeded(store.empty_quarantine(now.plus_seconds(1)).await), 0);
 }
 
-/// What every [`FileRegister`] promises, on an empty one.
+/// Checks what every [`FileRegister`] promises. The register must be empty.
 ///
 /// # Panics
 /// If the store breaks its contract.

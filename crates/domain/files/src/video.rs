@@ -1,21 +1,22 @@
-//! Videos without what they say of places and people.
+//! Removes locations and personal data from videos.
 //!
-//! An MP4 or MOV video is a tree of boxes, and its samples are found by their offsets in the file. So nothing is moved: what has
-//! to go becomes a box of nothing (`free`) of the same length. What a player needs is kept by name; anything else goes, since
-//! makers of cameras write where they were under many names (`udta` with `©xyz` or `loci`, `meta`, `uuid`, tracks of positions).
+//! An MP4 or MOV video is a tree of boxes, and its samples are found by their offsets in the file. So nothing may move: a box
+//! that must go becomes an empty one (`free`) of the same length. Boxes that a player needs are listed by name. All others are
+//! removed, because cameras store the location under many names (`udta` with `©xyz` or `loci`, `meta`, `uuid`, tracks of
+//! positions).
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
-/// How many boxes a video may have, and how many entries the tables of a track that is removed: so its work is bounded.
+/// Maximum number of boxes in a video, and of entries in the tables of a track that is removed. They bound the work.
 const MAX_BOXES: u32 = 100_000;
 const MAX_CHUNKS: u32 = 200_000;
 const MAX_SAMPLES: u32 = 2_000_000;
-/// How many bytes are read or written at once.
+/// Number of bytes to read or write at once.
 const PART_BYTES: usize = 64 * 1024;
-/// How many bytes of a table are read at once.
+/// Number of bytes of a table to read at once.
 const TABLE_BYTES: usize = 4 * 1024;
 
-/// What is in a file, where it cannot be read as boxes, only if that says something of a place or a person.
+/// Byte sequences that occur only with a location or personal data. They are searched for where a file cannot be read as boxes.
 const MARKS: [&[u8]; 10] = [
     b"\xa9xyz",
     b"loci",
@@ -29,7 +30,7 @@ const MARKS: [&[u8]; 10] = [
     b"ns.adobe.com",
 ];
 
-/// Why a video was not made fit to be shown.
+/// The reasons why a video was not cleaned.
 #[derive(Debug, thiserror::Error)]
 pub enum VideoError {
     /// It has more parts than any camera writes.
@@ -40,9 +41,9 @@ pub enum VideoError {
     Failed(#[from] io::Error),
 }
 
-/// Removes from an MP4 or MOV video, in its place, where it was made, who and what made it, and tracks that are neither to be seen
-/// nor to be heard. Its length and all offsets stay, and so do picture and sound, to the byte. What is needed in memory does
-/// not depend on its length. The answer is whether anything was removed.
+/// Removes from an MP4 or MOV video, in place, the location, the author, the device, and tracks that are neither seen nor heard.
+/// Its length, all offsets, and the bytes of picture and sound stay the same. The memory needed does not depend on the length.
+/// Returns `true` if anything was removed.
 ///
 /// # Errors
 /// [`VideoError`].
@@ -61,7 +62,7 @@ pub fn forget_places(video: &mut (impl Read + Write + Seek)) -> Result<bool, Vid
     Ok(cleaner.has_changed)
 }
 
-/// Which boxes are looked through.
+/// The kinds of boxes whose children are read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Level {
     File,
@@ -72,7 +73,7 @@ enum Level {
     TrackFragment,
 }
 
-/// What becomes of a box.
+/// The treatment of a box.
 enum Fate {
     Kept,
     Entered(Level),
@@ -80,7 +81,7 @@ enum Fate {
 }
 
 impl Level {
-    /// What becomes of a box of this kind that is no track.
+    /// Returns the treatment of a box of this kind; tracks are decided separately.
     const fn fate(self, kind: [u8; 4]) -> Fate {
         match (self, &kind) {
             (Self::File, b"moov") => Fate::Entered(Self::Movie),
@@ -105,7 +106,8 @@ impl Level {
     }
 }
 
-/// Whether a track of this kind is to be seen or heard, or helps with that. Text is not: drones write their position as subtitles.
+/// Returns `true` if a track of this kind is seen or heard, or helps with that. Text is removed: drones write their position as
+/// subtitles.
 const fn is_shown(handler: [u8; 4]) -> bool {
     matches!(
         &handler,
@@ -113,7 +115,7 @@ const fn is_shown(handler: [u8; 4]) -> bool {
     )
 }
 
-/// A box in the file: its header begins at `start`, its content at `body`.
+/// A box in the file. Its header begins at `start`, its content at `body`.
 #[derive(Clone, Copy)]
 struct Part {
     kind: [u8; 4],
@@ -125,17 +127,17 @@ struct Part {
 struct Cleaner<'a, V> {
     video: &'a mut V,
     length: u64,
-    /// How many boxes were looked at.
+    /// Number of boxes that were read.
     boxes: u32,
-    /// How many bytes of samples were erased.
+    /// Number of sample bytes that were erased.
     erased: u64,
-    /// The numbers of tracks that were removed.
+    /// The numbers of removed tracks.
     removed_tracks: Vec<u32>,
     has_changed: bool,
 }
 
 impl<V: Read + Write + Seek> Cleaner<'_, V> {
-    /// Looks through the boxes between two places.
+    /// Cleans the boxes between two offsets.
     fn clean(&mut self, level: Level, start: u64, end: u64) -> Result<(), VideoError> {
         let mut at = start;
         while at < end {
@@ -158,7 +160,7 @@ impl<V: Read + Write + Seek> Cleaner<'_, V> {
         Ok(())
     }
 
-    /// The box at `at`; `None` if there is none that ends before `end`. Of a file that was cut short, the last one is what is left.
+    /// Returns the box at `at`, or `None` if no box there ends by `end`. The last box of a truncated file is what is left of it.
     fn part(&mut self, at: u64, end: u64, is_outermost: bool) -> Result<Option<Part>, VideoError> {
         self.boxes += 1;
         if self.boxes > MAX_BOXES {
@@ -169,7 +171,7 @@ impl<V: Read + Write + Seek> Cleaner<'_, V> {
         };
         let [s0, s1, s2, s3, k0, k1, k2, k3] = head;
         let kind = [k0, k1, k2, k3];
-        // Nobody gives a box another name than one to be read.
+        // Box types are printable text.
         if !kind.iter().all(|byte| matches!(byte, b' '..=b'~' | 0xa9)) {
             return Ok(None);
         }
@@ -193,7 +195,7 @@ impl<V: Read + Write + Seek> Cleaner<'_, V> {
         }))
     }
 
-    /// The first box of this kind between two places, among those that can be read.
+    /// Returns the first box of this kind between two offsets. The search ends where a box cannot be read.
     fn find(&mut self, kind: &[u8; 4], start: u64, end: u64) -> Result<Option<Part>, VideoError> {
         let mut at = start;
         while at < end {
@@ -213,13 +215,13 @@ impl<V: Read + Write + Seek> Cleaner<'_, V> {
         }
     }
 
-    /// Whether a track is to be seen or heard, by its handler.
+    /// Returns `true` if the handler of a track says that it is seen or heard.
     fn is_shown(&mut self, track: Part) -> Result<bool, VideoError> {
         let media = self.find(b"mdia", track.body, track.end)?;
         let Some(handler) = self.find_in(b"hdlr", media)? else {
             return Ok(false);
         };
-        // Behind version, flags, and a word that QuickTime has.
+        // The handler follows the version, the flags, and a word that QuickTime has.
         let kind = self.bytes_at::<4>(handler.body + 8, handler.end)?;
         Ok(kind.is_some_and(is_shown))
     }
@@ -232,10 +234,10 @@ impl<V: Read + Write + Seek> Cleaner<'_, V> {
         Ok(number.is_some_and(|number| self.removed_tracks.contains(&number)))
     }
 
-    /// Removes a track with its samples.
+    /// Removes a track and its samples.
     fn remove_track(&mut self, track: Part) -> Result<(), VideoError> {
         if let Some(head) = self.find(b"tkhd", track.body, track.end)? {
-            // With the second version, two stamps of 8 bytes stand before the number, and not of 4.
+            // In version 1, the two timestamps before the number have 8 bytes each instead of 4.
             let version = self.bytes_at::<1>(head.body, head.end)?;
             let before = if version == Some([1]) { 20 } else { 12 };
             if let Some(number) = self.number_at(head.body + before, head.end)? {
@@ -295,7 +297,7 @@ impl<V: Read + Write + Seek> Cleaner<'_, V> {
             }
             let (from, to) = (offset.min(self.length), offset.saturating_add(size).min(self.length));
             self.erased += to - from;
-            // No two samples of a camera's overlap.
+            // The samples of a camera do not overlap.
             if self.erased > self.length {
                 return Err(VideoError::TooManyParts);
             }
@@ -304,12 +306,12 @@ impl<V: Read + Write + Seek> Cleaner<'_, V> {
         Ok(())
     }
 
-    /// From which chunk on how many samples are in each.
+    /// Reads the next run: its first chunk, and the number of samples in each chunk from there on.
     fn run(&mut self, runs: &mut Table) -> Result<Option<(u32, u32)>, VideoError> {
         let Some(first) = runs.next(self.video, 4)? else {
             return Ok(None);
         };
-        // All three words are one entry.
+        // One entry has three words.
         runs.left = runs.left.saturating_add(2);
         let count = runs.next(self.video, 4)?;
         runs.next(self.video, 4)?;
@@ -317,8 +319,8 @@ impl<V: Read + Write + Seek> Cleaner<'_, V> {
         Ok(count.map(|count| (word(first), word(count))))
     }
 
-    /// What is no box within others says nothing to a player. What stands in the file itself is left, unless it says something of a
-    /// place.
+    /// Erases bytes that cannot be read as boxes. Within another box they mean nothing to a player; at the level of the file they
+    /// stay, unless they hold a location.
     fn clean_rest(&mut self, level: Level, start: u64, end: u64) -> Result<(), VideoError> {
         if level != Level::File || self.has_marks(start, end)? {
             self.erase(start, end)?;
@@ -332,7 +334,7 @@ impl<V: Read + Write + Seek> Cleaner<'_, V> {
         self.video.seek(SeekFrom::Start(start))?;
         let mut rest = (&mut *self.video).take(end - start);
         loop {
-            // What is at the end of a part may go on in the next one.
+            // A mark may begin at the end of one part and continue in the next.
             window.drain(..window.len().saturating_sub(longest));
             let read = rest.by_ref().take(PART_BYTES as u64).read_to_end(&mut window)?;
             if MARKS
@@ -347,7 +349,7 @@ impl<V: Read + Write + Seek> Cleaner<'_, V> {
         }
     }
 
-    /// Makes a box one of nothing.
+    /// Turns a box into an empty one.
     fn remove(&mut self, part: Part) -> Result<(), VideoError> {
         if part.kind != *b"free" {
             self.video.seek(SeekFrom::Start(part.start + 4))?;
@@ -357,7 +359,7 @@ impl<V: Read + Write + Seek> Cleaner<'_, V> {
         self.erase(part.body, part.end)
     }
 
-    /// Overwrites what lies between two places.
+    /// Overwrites the bytes between two offsets with zeros.
     fn erase(&mut self, start: u64, end: u64) -> Result<(), VideoError> {
         if start >= end {
             return Ok(());
@@ -372,7 +374,7 @@ impl<V: Read + Write + Seek> Cleaner<'_, V> {
         Ok(self.bytes_at(at, end)?.map(u32::from_be_bytes))
     }
 
-    /// The bytes at `at`, if so many are before `end`.
+    /// Returns the bytes at `at`, or `None` if fewer than `N` are left before `end`.
     fn bytes_at<const N: usize>(&mut self, at: u64, end: u64) -> Result<Option<[u8; N]>, VideoError> {
         if end.saturating_sub(at) < N as u64 {
             return Ok(None);
@@ -384,12 +386,12 @@ impl<V: Read + Write + Seek> Cleaner<'_, V> {
     }
 }
 
-/// Numbers that stand behind each other, read a few thousand at a time.
+/// Consecutive numbers of a table, read a few thousand at a time.
 struct Table {
-    /// Where the next part is read.
+    /// The offset of the next part to read.
     at: u64,
     end: u64,
-    /// How many numbers are left.
+    /// The number of entries that are left.
     left: u32,
     part: Vec<u8>,
     taken: usize,
@@ -406,7 +408,7 @@ impl Table {
         }
     }
 
-    /// The next number, which has so many bytes: 4 or 8.
+    /// Returns the next number, which has `width` bytes: 4 or 8.
     fn next(&mut self, video: &mut (impl Read + Seek), width: usize) -> io::Result<Option<u64>> {
         if self.left == 0 {
             return Ok(None);
@@ -447,7 +449,7 @@ mod tests {
         numbers.iter().flat_map(|number| number.to_be_bytes()).collect()
     }
 
-    /// A track whose samples, of these sizes, are in chunks of two at these offsets.
+    /// A track whose samples have these sizes and are in chunks of two at these offsets.
     fn track(number: u32, handler: &[u8; 4], sizes: &[u32], chunks: &[u32], more: &[u8]) -> Vec<u8> {
         let count = |numbers: &[u32]| u32::try_from(numbers.len()).unwrap();
         let stsc = numbers(&[0, 1, 1, 2, 1]);
@@ -561,7 +563,7 @@ mod tests {
     #[test]
     fn a_track_of_positions_goes_with_its_samples_and_the_film_stays() {
         let samples = boxed(b"mdat", &[[b'F'; 40], [b'G'; 40], [b'F'; 40], [b'G'; 40]].concat());
-        // They begin behind the header.
+        // The samples begin after the header.
         let film = track(1, b"vide", &[20; 4], &[8, 88], b"");
         let places = track(2, b"meta", &[20, 20, 25, 15], &[48, 128], b"");
         let (cleaned, _) = cleaned(&[samples, boxed(b"moov", &[film.clone(), places].concat())].concat());
@@ -598,11 +600,11 @@ mod tests {
         let mut marked = [ftyp.clone(), vec![7; 200_000]].concat();
         marked[PART_BYTES + 12..PART_BYTES + 16].copy_from_slice(b"\xa9xyz");
         lacks(&cleaned(&marked).0, b"\xa9xyz");
-        // A film that was cut off in the midst of its samples still plays.
+        // A video that was cut off in the middle of its samples still plays.
         let mut cut = [ftyp.clone(), boxed(b"mdat", &[9; 100])].concat();
         cut.truncate(60);
         assert_eq!(cleaned(&cut), (cut, false));
-        // A box that is longer than the one that it is in.
+        // A box that is longer than its parent.
         let inner = [&1_000_u32.to_be_bytes(), b"udta".as_slice(), PLACE].concat();
         lacks(&cleaned(&[ftyp, boxed(b"moov", &inner)].concat()).0, PLACE);
     }
@@ -614,7 +616,7 @@ mod tests {
             forget_places(&mut Cursor::new(many)),
             Err(VideoError::TooManyParts)
         ));
-        // Each chunk is said to be the whole file.
+        // Each chunk claims to be the whole file.
         let samples = boxed(b"mdat", &[1; 1_000]);
         let greedy = track(1, b"meta", &[2_000; 50], &[8; 25], b"");
         let greedy = [samples, boxed(b"moov", &greedy)].concat();

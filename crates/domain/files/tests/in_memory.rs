@@ -1,4 +1,4 @@
-//! The stores in memory keep the contracts.
+//! The stores in memory pass the contract suites.
 
 use forecourt_files::testing::{MemoryFileRegister, MemoryFileStore, file_register_contract, file_store_contract};
 use forecourt_kernel::BusinessId;

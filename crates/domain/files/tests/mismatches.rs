@@ -1,4 +1,4 @@
-//! Content without a record, and records without content, are found page by page.
+//! Content without a record and records without content are found page by page.
 
 #![expect(clippy::unwrap_used, reason = "what goes wrong in a test fails it")]
 
@@ -16,7 +16,7 @@ fn name(number: u8) -> FileName {
     format!("{number:032x}.pdf").parse().unwrap()
 }
 
-/// What is found at `now` when these files are recorded and those are stored.
+/// Returns the mismatches at `now` between the files `recorded` and the files `stored`, collected over all pages.
 async fn found(recorded: &[u8], stored: &[u8], limit: u32, now: i64) -> StoredMismatches {
     let (store, mut register) = (MemoryFileStore::default(), MemoryFileRegister::default());
     for &number in stored {

@@ -1,4 +1,4 @@
-//! HTML and addresses as fields of a body: made fit for a public page where they are read.
+//! Request fields that hold HTML or an address. Reading one makes it fit for a public page.
 
 use std::ops::Deref;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::sanitize;
 
-/// Sanitised HTML, of which at most `MAX` characters were sent; what sanitising adds may make it longer.
+/// Sanitised HTML. `MAX` bounds the characters of the text as it was sent; sanitising may make it longer.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Html<const MAX: usize>(String);
@@ -31,7 +31,7 @@ impl<const MAX: usize> FromJson for Html<MAX> {
     }
 }
 
-/// The address of an image on the web, as it was sent; empty if there is none.
+/// The address of an image on the web, exactly as it was sent, or an empty text if there is none.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ImageAddress(String);
@@ -55,7 +55,7 @@ impl FromJson for ImageAddress {
     }
 }
 
-/// Whether `text` is a whole address of the web, and has nothing in it that could end an attribute of HTML.
+/// Returns `true` if `text` is an absolute `http` or `https` URL without a character that could end an HTML attribute.
 fn is_web_address(text: &str) -> bool {
     let is_foreign =
         |character: char| character.is_whitespace() || character.is_control() || r#""<>\^`{|}"#.contains(character);

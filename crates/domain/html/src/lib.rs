@@ -1,4 +1,4 @@
-//! The HTML that dealers write into adverts and articles, made fit to be shown on a public page (decisions §8).
+//! Sanitises the HTML that dealers write into adverts and articles, for use on a public page (decisions §8).
 //!
 //! ```
 //! let advert = r#"<p onclick="x()">One <b>owner</b><script>alert(1)</script>, <a href="https://dvla.example">MOT</a></p>"#;
@@ -19,7 +19,7 @@ use ammonia::{Builder, Url, UrlRelative};
 
 pub use field::{Html, ImageAddress};
 
-/// The elements that stay; of others the content stays, but for that of [`REMOVED`].
+/// The elements that stay. Any other tag is removed and its content stays, except that of [`REMOVED`] elements.
 pub const ELEMENTS: &[&str] = &[
     "a",
     "abbr",
@@ -72,7 +72,7 @@ pub const ELEMENTS: &[&str] = &[
     "ul",
 ];
 
-/// The elements that go together with their content.
+/// The elements that are removed together with their content.
 pub const REMOVED: &[&str] = &[
     "iframe", "noscript", "object", "script", "style", "svg", "template", "title",
 ];
@@ -89,33 +89,33 @@ pub const ATTRIBUTES: &[(&str, &[&str])] = &[
     ("th", &["colspan", "rowspan", "scope"]),
 ];
 
-/// The schemes that an address may have; a relative one has none.
+/// The schemes that an address may have. Relative addresses, which have no scheme, stay too.
 pub const SCHEMES: &[&str] = &["http", "https"];
 
-/// What `rel` says of a link that leaves the site.
+/// The `rel` attribute of a link that leaves the site.
 pub const LINK_REL: &str = "noopener nofollow ugc";
 
-/// Elements that HTML opens again in each paragraph until they are closed.
+/// Formatting elements: a parser opens them again in each paragraph until they are closed.
 const FORMATTING: &[&str] = &[
     "a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u",
 ];
 
-/// A parser keeps at most one of these open: another one ends it.
+/// Formatting elements of which a parser keeps one open: another start tag ends the first.
 const AT_MOST_ONE: &[&str] = &["a", "nobr"];
 
-/// How many elements a parser may make of a text, at most.
+/// Maximum number of elements that a parser may create from a text.
 const MAX_ELEMENTS: usize = 400_000;
 
-/// How many open elements a parser may look at, at most: a second's work.
+/// Maximum number of open elements that a parser may inspect: about a second of work.
 const MAX_STEPS: usize = 250_000_000;
 
-/// How many formatting elements of one name can be open at once, if they have no attributes.
+/// Maximum number of open formatting elements of one name without attributes.
 const MAX_PLAIN: usize = 3;
 
-/// How often a text is sanitised until it stays as it is.
+/// Maximum number of times that a text is sanitised until the result no longer changes.
 const MAX_ROUNDS: usize = 8;
 
-/// A text whose tags would make an unreasonable number of elements.
+/// The error for a text whose tags would create too many elements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TooManyTags;
 
@@ -127,10 +127,10 @@ impl std::fmt::Display for TooManyTags {
 
 impl std::error::Error for TooManyTags {}
 
-/// Leaves of `html` what may be shown on a public page. What it gives it leaves as it is.
+/// Removes everything from `html` that must not be shown on a public page. Sanitising the result again changes nothing.
 ///
 /// # Errors
-/// [`TooManyTags`] if parsing it would take more memory than its length is reason for.
+/// [`TooManyTags`] if parsing the text would take more time or memory than its length justifies.
 pub fn sanitize(html: &str) -> Result<String, TooManyTags> {
     if !html.contains(['<', '&', '>', '\0', '\r', '\u{a0}']) {
         return Ok(html.to_owned());
@@ -146,12 +146,12 @@ pub fn sanitize(html: &str) -> Result<String, TooManyTags> {
         }
         text = clean;
     }
-    // Markup that a parser never reads the same way twice is shown as it is written.
+    // Markup that a parser reads differently each time is shown as text.
     Ok(text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;"))
 }
 
 fn sanitize_once(html: &str) -> String {
-    // The attributes of a link are filtered in turn, `rel` after `href`.
+    // The filter sees the attributes of a link in order, `rel` after `href`.
     let leaves = AtomicBool::new(false);
     let tag_attributes: HashMap<&str, HashSet<&str>> = ATTRIBUTES
         .iter()
@@ -177,19 +177,19 @@ fn sanitize_once(html: &str) -> String {
     builder.clean(html).to_string()
 }
 
-/// Whether a browser that follows the address leaves the site, wherever that is.
+/// Returns `true` if a browser that follows the address would leave the site, whatever the site's own address is.
 fn leaves_the_site(address: &str) -> bool {
     const HOME: &str = "home.invalid";
-    // `https:x.example` is a path on a page of the same scheme, and a host on one of the other.
+    // `https:x.example` is a path on a page of the same scheme, and a host on a page of the other.
     ["http", "https"].into_iter().any(|scheme| {
         let home = Url::parse(&format!("{scheme}://{HOME}/"));
         let target = home.and_then(|home| home.join(address));
-        // What cannot be resolved a browser may read in its own way.
+        // Browsers may read an address that cannot be resolved in their own way.
         target.map_or(true, |target| target.host_str() != Some(HOME))
     })
 }
 
-/// Whether parsing the text takes no more than its length is reason for.
+/// Returns `true` if parsing the text takes no more time and memory than its length justifies.
 fn is_reasonable(html: &str) -> bool {
     let (mut starts, mut ends) = (0_usize, 0);
     let mut with_attributes = 0;
@@ -215,7 +215,7 @@ fn is_reasonable(html: &str) -> bool {
         }
     }
     let formatting: usize = plain.iter().sum();
-    // Each tag can make its own element, and anew all the formatting that is still open.
+    // Each tag can create its own element, and open again all the formatting that is still open.
     let elements = starts.saturating_mul(1 + formatting + with_attributes);
     // Each tag can be compared with every element that is still open.
     let steps = starts.saturating_mul(starts + ends);

@@ -1,4 +1,4 @@
-//! Whatever HTML a caller sends, it is sanitised or refused, and soon; what comes out stays as it is.
+//! Any HTML is either sanitised or refused, within a bounded time, and sanitising the result again changes nothing.
 
 #![expect(
     clippy::disallowed_methods,
@@ -77,7 +77,7 @@ const TOKENS: &[&[u8]] = &[
     "\u{e9}".as_bytes(),
 ];
 
-/// A stopwatch that is started.
+/// A running stopwatch.
 fn stopwatch() -> Stopwatch {
     let begin = Instant::now();
     Stopwatch::new(move || begin.elapsed(), env::var(SECONDS).ok().as_deref())
@@ -88,7 +88,7 @@ fn prove_fuzz_html() {
     let fuzz = Fuzz {
         corpus: CORPUS,
         tokens: TOKENS,
-        // The content of an article, in characters.
+        // The maximum length of an article, in characters.
         max_bytes: 200_000,
     };
     fuzz.run(&stopwatch(), |text| {
@@ -106,7 +106,7 @@ fn prove_fuzz_html() {
     });
 }
 
-/// Each paragraph opens all formatting anew.
+/// Markup in which each paragraph opens all formatting again.
 fn reopening(tags: usize) -> Vec<u8> {
     let formatting: String = (0..tags).map(|at| format!("<b a{at}>")).collect();
     format!("{formatting}{}", "<p>".repeat(tags)).into_bytes()
@@ -119,7 +119,7 @@ fn prove_fuzz_html_reads_no_more_than_its_bounds() {
     });
 }
 
-/// That the proof can fail: what is bounded before it is parsed is not, here.
+/// Proves that the test above can fail: this one parses without the bounds.
 #[test]
 #[should_panic(expected = "took")]
 fn prove_fuzz_html_finds_what_is_quadratic() {

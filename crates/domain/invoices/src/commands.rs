@@ -1,4 +1,4 @@
-//! What callers ask for.
+//! The commands of callers.
 
 use forecourt_kernel::{ContactId, Date, Line, Money, SiteId, VehicleId};
 
@@ -7,21 +7,21 @@ use crate::PaymentMethod;
 /// A deposit to be invoiced.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RaiseDeposit {
-    /// The site that the vehicle is at; 0 is the main one.
+    /// The site of the vehicle; 0 is the main one.
     pub site: SiteId,
-    /// Who reserves.
+    /// The contact who reserves.
     pub customer: ContactId,
-    /// What is reserved.
+    /// The reserved vehicle.
     pub vehicle: VehicleId,
-    /// What is reserved in words, such as `2019 Ford Focus AB19 CDE`; names no person. What is too long for a line is cut.
+    /// A description of the vehicle, such as `2019 Ford Focus AB19 CDE`. It names no person, and is cut to the length of a line.
     pub vehicle_description: String,
-    /// The amount that is paid: above 0, with any tax inside it.
+    /// The amount of the deposit: above 0, with any tax included.
     pub gross: Money,
-    /// Whether the standard rate of the business's country is inside the amount; if not, there is no tax in it.
+    /// `true` if the amount includes tax at the standard rate of the business's country, `false` if it includes no tax.
     pub vat_included: bool,
-    /// How the whole amount is paid; `None` leaves it due.
+    /// The method by which the whole amount is paid; `None` leaves it due.
     pub method: Option<PaymentMethod>,
-    /// What the payer or the terminal calls the payment; may be empty.
+    /// The payer's or the terminal's reference of the payment; may be empty.
     pub reference: Line,
     /// The day of the invoice and of the payment.
     pub date: Date,

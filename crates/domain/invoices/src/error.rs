@@ -1,10 +1,10 @@
-//! Why a use case of this area did not do what was asked.
+//! The errors of the use cases.
 
 use forecourt_kernel::{StoreError, ValidationErrors};
 
 use crate::{InvoiceId, TransitionError};
 
-/// A use case's refusal or failure.
+/// The error of a use case: a refusal or a failure.
 #[derive(Debug, thiserror::Error)]
 pub enum InvoiceError {
     /// The business has no invoice of that id.
@@ -13,7 +13,7 @@ pub enum InvoiceError {
     /// The request is not valid (`validation_failed`).
     #[error("{0}")]
     Invalid(ValidationErrors),
-    /// The invoice's state does not allow it (`invoice_not_issued`, `invoice_fully_credited`).
+    /// The invoice's state does not allow the operation (`invoice_not_issued`, `invoice_fully_credited`).
     #[error(transparent)]
     Transition(#[from] TransitionError),
     /// Storage failed.

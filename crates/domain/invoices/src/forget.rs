@@ -1,13 +1,13 @@
-//! What invoices hold of a contact that is deleted, and how they forget it.
+//! Removes a person from the invoices of a deleted contact.
 
 use forecourt_kernel::{BoundedText, BusinessId, Person, Timestamp};
 use serde_json::{Map, Value};
 
 use crate::{Invoice, InvoiceContent, InvoiceError, InvoiceStore};
 
-/// Takes a person whose contact is deleted out of an invoice, which the caller has locked: the link, and where its texts name
-/// them. Numbers, days and amounts are financial records and stay. An invoice that changes by this has its stamp moved; there
-/// is no event for it.
+/// Removes a person from an invoice, which the caller has locked: the link to the contact, and the person's traces in its texts.
+/// Numbers, days and amounts are financial records and stay. If the invoice changes, its version and its time of change do too;
+/// no event is recorded.
 ///
 /// # Errors
 /// [`InvoiceError::Store`].
@@ -25,7 +25,7 @@ pub async fn forget_person_in_invoice(
     Ok(())
 }
 
-/// Takes the person out of what an invoice says; `false` if nothing of them was in it.
+/// Removes the person from an invoice's content. Returns `false` if nothing of them was in it.
 fn forget_person(content: &mut InvoiceContent, person: &Person) -> bool {
     let mut changed = false;
     if content.customer == Some(person.contact()) {
@@ -57,8 +57,7 @@ fn redact<const MAX: usize>(text: &mut BoundedText<MAX>, person: &Person) -> boo
     changed
 }
 
-/// Takes a person whose contact is deleted out of an invoice's representation, as an event has it; `false` if nothing of them
-/// was in it.
+/// Removes a person from an invoice's representation in an event. Returns `false` if nothing of them was in it.
 pub fn forget_person_in_event(invoice: &mut Map<String, Value>, person: &Person) -> bool {
     let mut changed = false;
     if let Some(customer) = invoice.get_mut("customer")

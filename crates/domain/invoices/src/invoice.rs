@@ -14,7 +14,7 @@ forecourt_kernel::ids! {
     InvoiceId;
 }
 
-/// What an invoice is for.
+/// The purpose of an invoice.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -23,7 +23,7 @@ pub enum InvoiceKind {
     Deposit,
 }
 
-/// What a line of an invoice is for.
+/// The purpose of a line of an invoice.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = InvoiceLineKind))]
 #[serde(rename_all = "snake_case")]
@@ -32,20 +32,20 @@ pub enum LineKind {
     Deposit,
 }
 
-/// How an invoice is paid: the methods of a reservation (decisions §7) but No Payment.
+/// The method of a payment: the methods of a reservation (decisions §7) except No Payment.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum PaymentMethod {
-    /// From bank to bank.
+    /// A transfer from bank to bank.
     #[serde(rename = "Bank Transfer")]
     BankTransfer,
-    /// In notes and coins.
+    /// Notes and coins.
     Cash,
-    /// By a credit or debit card.
+    /// A credit or debit card.
     Card,
-    /// By a cheque.
+    /// A cheque.
     Cheque,
-    /// By a provider of finance.
+    /// A finance provider.
     Finance,
 }
 
@@ -53,7 +53,7 @@ impl PaymentMethod {
     /// Every method.
     pub const ALL: [Self; 5] = [Self::BankTransfer, Self::Cash, Self::Card, Self::Cheque, Self::Finance];
 
-    /// The name that callers and storage use.
+    /// Returns the name that callers and storage use.
     pub const fn name(self) -> &'static str {
         match self {
             Self::BankTransfer => "Bank Transfer",
@@ -65,7 +65,7 @@ impl PaymentMethod {
     }
 }
 
-/// The text names no method of payment.
+/// The error for a text that names no payment method.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("must be one of Bank Transfer, Cash, Card, Cheque, Finance")]
 pub struct UnknownPaymentMethod;
@@ -85,15 +85,15 @@ impl FromStr for PaymentMethod {
 pub struct InvoiceLine {
     /// Its number within the invoice, from 1.
     pub id: i64,
-    /// What it is for.
+    /// The purpose of the line.
     #[serde(rename = "type")]
     pub kind: LineKind,
-    /// What it is for, in words; it names no person.
+    /// A description of the item; it names no person.
     pub description: Line,
-    /// The vehicle that it is for.
+    /// The vehicle that the line is for.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<i64>, required))]
     pub vehicle: Option<VehicleId>,
-    /// How many. The amounts are those of all together.
+    /// The number of items. The amounts are for all of them together.
     pub quantity: i64,
     /// The amount without tax.
     #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$", example = "416.67"))]
@@ -107,7 +107,7 @@ pub struct InvoiceLine {
     /// The amount with tax.
     #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$", example = "500.00"))]
     pub gross: Money,
-    /// How much of the amount with tax is credited.
+    /// The credited part of the amount with tax.
     #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$", example = "0.00"))]
     pub credited: Money,
 }
@@ -120,27 +120,27 @@ pub struct Payment {
     pub id: i64,
     /// The day of the payment.
     pub date: Date,
-    /// How it was paid.
+    /// The method of the payment.
     pub method: PaymentMethod,
-    /// How much was paid.
+    /// The amount that was paid.
     #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$", example = "500.00"))]
     pub amount: Money,
-    /// What the payer or the terminal calls it; may be empty.
+    /// The payer's or the terminal's reference; may be empty.
     pub reference: Line,
 }
 
-/// A credit note: it takes back an invoice or a part of it.
+/// A credit note. It takes back all or part of an invoice.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CreditNote {
-    /// Its number, `CN-` and a running number of the business.
+    /// Its number: `CN-` and a running number of the business.
     #[cfg_attr(feature = "openapi", schema(value_type = String, example = "CN-1"))]
     pub number: CreditNumber,
-    /// The day that it was made, in UTC.
+    /// The day of the credit note, in UTC.
     pub date: Date,
-    /// Why it was made.
+    /// The reason for the credit note.
     pub reason: Line,
-    /// How much it takes back, with tax.
+    /// The amount that it takes back, with tax.
     #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$", example = "500.00"))]
     pub gross: Money,
 }
@@ -149,56 +149,55 @@ pub struct CreditNote {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = InvoiceTotals))]
 pub struct Totals {
-    /// The lines without tax.
+    /// The sum of the lines without tax.
     #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$", example = "416.67"))]
     pub net: Money,
-    /// Their tax.
+    /// The sum of their tax.
     #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$", example = "83.33"))]
     pub vat: Money,
-    /// The lines with tax.
+    /// The sum of the lines with tax.
     #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$", example = "500.00"))]
     pub gross: Money,
-    /// The payments.
+    /// The sum of the payments.
     #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$", example = "500.00"))]
     pub paid: Money,
-    /// What is credited.
+    /// The amount that is credited.
     #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$", example = "0.00"))]
     pub credited: Money,
-    /// What is still to be paid: gross less paid and credited, never below zero.
+    /// The amount still to be paid: gross less paid and credited, never below zero.
     #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$", example = "0.00"))]
     pub due: Money,
 }
 
-/// What is kept of an invoice besides its identity, its number and its stamps.
+/// The content of an invoice: everything except its id, its number, its version and its timestamps.
 ///
-/// Its serialised form is what storage keeps as one document: a new member needs `#[serde(default)]`, and none is ever
-/// renamed.
+/// Storage keeps its serialised form as one document: a new member needs `#[serde(default)]`, and no member is ever renamed.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct InvoiceContent {
-    /// The site that it is of; 0 is the main one.
+    /// The site of the invoice; 0 is the main one.
     pub site: SiteId,
-    /// Where it is in its life.
+    /// Its current state.
     pub status: InvoiceStatus,
-    /// What it is for.
+    /// The purpose of the invoice.
     #[serde(rename = "type")]
     pub kind: InvoiceKind,
-    /// Who it is for; `None` once the contact is deleted.
+    /// The contact that is billed; `None` once the contact is deleted.
     pub customer: Option<ContactId>,
     /// The vehicle that it is for.
     pub vehicle: Option<VehicleId>,
-    /// Its day.
+    /// The day of the invoice.
     pub date: Date,
     /// The last day to pay it.
     pub due_date: Date,
     /// The currency of all its amounts.
     pub currency: Currency,
-    /// What it bills.
+    /// The lines.
     pub lines: Vec<InvoiceLine>,
-    /// What was paid of it, oldest first.
+    /// The payments, oldest first.
     pub payments: Vec<Payment>,
-    /// What was taken back of it, oldest first.
+    /// The credit notes, oldest first.
     pub credit_notes: Vec<CreditNote>,
-    /// What staff noted of it.
+    /// Notes of the staff.
     pub notes: LongText,
 }
 
@@ -209,19 +208,19 @@ pub struct Invoice {
     pub id: InvoiceId,
     /// Its number, unique within the business; `None` until it is issued.
     pub number: Option<InvoiceNumber>,
-    /// Which state of it this is.
+    /// The version, raised with each change.
     pub version: Version,
-    /// When it was made.
+    /// The time of its creation.
     pub created: Timestamp,
-    /// When it last changed.
+    /// The time of its last change.
     pub updated: Timestamp,
     /// Everything else.
     pub content: InvoiceContent,
 }
 
 impl InvoiceContent {
-    /// The draft of a deposit's invoice: one line of the amount paid, with the standard rate of the business's country inside
-    /// it, or without tax (decisions §8). It is due on its day.
+    /// Drafts the invoice of a deposit (decisions §8). It has one line of the amount, which includes tax at the standard rate or
+    /// no tax, and it is due on its own day.
     pub(crate) fn deposit(command: &RaiseDeposit, currency: Currency, standard: VatRate) -> Self {
         let vat_rate = if command.vat_included { standard } else { VatRate::ZERO };
         let VatSplit { net, vat } = vat_rate.split(command.gross);
@@ -253,7 +252,7 @@ impl InvoiceContent {
         }
     }
 
-    /// The sums of the lines, payments and credits.
+    /// Returns the sums of the lines, payments and credits.
     pub fn totals(&self) -> Totals {
         let lines = || self.lines.iter();
         let gross = sum(lines().map(|line| line.gross));
@@ -270,14 +269,15 @@ impl InvoiceContent {
         }
     }
 
-    /// What can still be credited of all lines together.
+    /// Returns the amount that can still be credited, of all lines together.
     pub fn creditable(&self) -> Money {
         let lines = self.lines.iter();
         sum(lines.flat_map(|line| [line.gross, negative(line.credited)]))
     }
 }
 
-/// What the line of a deposit says, cut to the bound of a line: a vehicle's names may be longer together.
+/// Returns the description of a deposit's line. It is cut to the maximum length, because the names of a vehicle may be longer
+/// together.
 fn describe(vehicle: &str) -> Line {
     let text = format!("Deposit for {vehicle}");
     let text: String = text.trim_end().chars().filter(|char| *char != '\0').collect();

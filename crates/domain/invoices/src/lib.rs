@@ -1,14 +1,14 @@
-//! Invoices: what a dealership bills its customers, what they paid of it, and what it credited.
+//! Invoices: the bills of a dealership to its customers, their payments, and the credit notes.
 //!
-//! [`Invoice`] is the record; the use cases are the functions of this crate ([`raise_deposit`], [`credit_in_full`]), each over
-//! the ports [`InvoiceReader`] and [`InvoiceStore`]; [`InvoiceView`] is what webhooks show. The states are the table [`MOVES`],
-//! and value added tax is reckoned by [`VatRate`]. The rules are those of decisions §7 ("Reservation methods") and §8
-//! ("Invoice", "Invoice statuses").
+//! [`Invoice`] is the record, and [`InvoiceView`] its representation in webhooks. The use cases are the functions of this crate
+//! ([`raise_deposit`], [`credit_in_full`]), each over the ports [`InvoiceReader`] and [`InvoiceStore`]. The table [`MOVES`] lists
+//! the transitions between states, and [`VatRate`] computes value added tax. The rules are those of decisions §7 ("Reservation
+//! methods") and §8 ("Invoice", "Invoice statuses").
 //!
-//! Amounts are [`Money`](forecourt_kernel::Money): hundredths of the currency of the business's country, whatever its minor
-//! unit is.
+//! Amounts are [`Money`](forecourt_kernel::Money): hundredths of the currency of the business's country, whatever its minor unit
+//! is.
 //!
-//! With the feature `testing` the crate has a store in memory:
+//! The feature `testing` adds a store in memory:
 //!
 //! ```
 //! use forecourt_accounts::Business;
@@ -29,7 +29,7 @@
 //! # }
 //! ```
 //!
-//! and the suite that every store is held to, `testing::invoice_store_contract`.
+//! and the suite that every store must pass, `testing::invoice_store_contract`.
 
 mod commands;
 mod error;

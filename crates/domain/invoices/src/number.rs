@@ -1,4 +1,4 @@
-//! The numbers that invoices and credit notes carry: 1, 2, 3 … within a business, without gaps.
+//! The numbers of invoices and credit notes: 1, 2, 3 … within a business, without gaps.
 
 use std::{fmt, str::FromStr};
 
@@ -12,20 +12,20 @@ macro_rules! numbers {
         pub struct $name(i64);
 
         impl $name {
-            /// The number that a business begins with.
+            /// The first number of a business.
             pub const FIRST: Self = Self(1);
 
-            /// Wraps a running number that storage gave.
+            /// Wraps a running number from storage.
             pub const fn new(running: i64) -> Self {
                 Self(running)
             }
 
-            /// The bare running number, as storage keeps it.
+            /// Returns the running number, as storage keeps it.
             pub const fn get(self) -> i64 {
                 self.0
             }
 
-            /// The number after it.
+            /// Returns the next number.
             #[must_use]
             pub const fn next(self) -> Self {
                 Self(self.0 + 1)
@@ -52,7 +52,7 @@ macro_rules! numbers {
             }
         }
 
-        /// Reads the number as it is written, and not otherwise: no sign, no leading zero.
+        /// Accepts only the written form: no sign, no leading zero.
         impl FromStr for $name {
             type Err = NotANumber;
 
@@ -88,7 +88,7 @@ numbers! {
     CreditNumber = "CN-";
 }
 
-/// The text is no number of that kind.
+/// The error for a text that is not a number of that kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("must be a prefix and a positive whole number, such as INV-1")]
 pub struct NotANumber;

@@ -1,4 +1,4 @@
-//! The use cases. Each reads as the contract's sentence does; none begins, commits or retries a transaction.
+//! The use cases. None of them begins, commits or retries a transaction.
 
 use forecourt_accounts::Business;
 use forecourt_kernel::{
@@ -10,7 +10,7 @@ use crate::{
     RaiseDeposit, TransitionError, Trigger, VatRate, next,
 };
 
-/// One of the business's invoices.
+/// Returns one of the business's invoices.
 ///
 /// # Errors
 /// [`InvoiceError::NotFound`], [`InvoiceError::Store`].
@@ -23,12 +23,12 @@ pub async fn read_invoice(
     invoice.ok_or(InvoiceError::NotFound(id))
 }
 
-/// Invoices the deposit of a reservation: drafts the invoice, issues it and, where it is paid by some method, takes the payment
-/// with it (decisions §8).
+/// Invoices the deposit of a reservation: drafts the invoice, issues it and, if a payment method is given, records the payment
+/// (decisions §8).
 ///
-/// It records invoice.created, then invoice.issued, and no invoice.paid. Each shows the invoice as it was when the event
-/// happened: the first as a draft without a number at version 1, the second at version 2 with its number and its payment, thus
-/// paid or issued. The second is the invoice as this answers it.
+/// It records invoice.created, then invoice.issued and, with a payment, invoice.paid. Each event shows the invoice as it was at
+/// that moment: the draft without a number at version 1, the issued invoice at version 2, the paid one at version 3. The last of
+/// them is returned.
 ///
 /// # Errors
 /// [`InvoiceError::Invalid`] (`deposit`) if the amount is not above 0; [`InvoiceError::Store`].
@@ -56,7 +56,7 @@ pub async fn raise_deposit(
     } = command;
     let content = &mut invoice.content;
     content.status = next(content.status, Trigger::Issue)?;
-    // The number's lock holds up the business's other invoices until the end of the transaction, so it comes late.
+    // The number's lock blocks the business's other invoices until the end of the transaction, so it comes late.
     invoice.number = Some(store.next_invoice_number(business.id).await?);
     let mut invoice = save(store, business.id, EventName::InvoiceIssued, invoice, now).await?;
     let Some(method) = method else {
@@ -74,8 +74,8 @@ pub async fn raise_deposit(
     save(store, business.id, EventName::InvoicePaid, invoice, now).await
 }
 
-/// Takes back all that is not yet credited of an invoice, by one credit note; answers the invoice as it is then, and the note.
-/// It records invoice.credited.
+/// Credits everything that is not yet credited of an invoice, with one credit note. Returns the changed invoice and the note.
+/// Records invoice.credited.
 ///
 /// # Errors
 /// [`InvoiceError::NotFound`]; [`InvoiceError::Transition`] if the invoice is not issued, or fully credited already;
@@ -110,7 +110,7 @@ pub async fn credit_in_full(
     Ok((invoice, note))
 }
 
-/// Stores an invoice that has changed at `now`, and records the event of it.
+/// Stores an invoice changed at `now`, and records the event.
 async fn save(
     store: &mut dyn InvoiceStore,
     business: BusinessId,
@@ -125,11 +125,11 @@ async fn save(
 }
 
 impl Invoice {
-    /// The invoice with the stamps of one more change.
+    /// Returns the invoice with its version and time of change advanced.
     pub(crate) fn changed_at(self, now: Timestamp) -> Self {
         Self {
             version: self.version.next(),
-            // A clock that was set back makes no change older than the record.
+            // If the clock was set back, the change is still not older than the record.
             updated: now.max(self.created),
             ..self
         }

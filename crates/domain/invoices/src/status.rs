@@ -1,20 +1,20 @@
-//! The states of an invoice (decisions §8, "Invoice statuses"). What leads from one to another is the table [`MOVES`].
+//! The states of an invoice (decisions §8, "Invoice statuses"). The table [`MOVES`] lists the transitions.
 
 use serde::{Deserialize, Serialize};
 
-/// Where an invoice is in its life.
+/// The state of an invoice.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InvoiceStatus {
-    /// Not yet sent to anybody: it has no number.
+    /// Not yet issued: it has no number.
     Draft,
-    /// It has a number, and something of it is still to be paid.
+    /// It has a number, and a part of it is still to be paid.
     Issued,
-    /// All of it is paid.
+    /// It is fully paid.
     Paid,
-    /// It was given up before it was issued.
+    /// It was cancelled before it was issued.
     Cancelled,
-    /// All of it is credited.
+    /// It is fully credited.
     Credited,
 }
 
@@ -22,7 +22,7 @@ impl InvoiceStatus {
     /// Every state, by id.
     pub const ALL: [Self; 5] = [Self::Draft, Self::Issued, Self::Paid, Self::Cancelled, Self::Credited];
 
-    /// The id: 0 to 4.
+    /// Returns the id, 0 to 4.
     pub const fn id(self) -> u8 {
         match self {
             Self::Draft => 0,
@@ -33,7 +33,7 @@ impl InvoiceStatus {
         }
     }
 
-    /// The name to compare.
+    /// Returns the name to compare.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Draft => "draft",
@@ -45,16 +45,16 @@ impl InvoiceStatus {
     }
 }
 
-/// What moves an invoice from state to state.
+/// The cause of a transition.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Trigger {
     /// It gets its number.
     Issue,
-    /// The last of it is paid.
+    /// The last part of it is paid.
     Pay,
-    /// It is given up.
+    /// It is cancelled.
     Cancel,
-    /// The last of it is credited.
+    /// The last part of it is credited.
     Credit,
 }
 
@@ -63,14 +63,14 @@ impl Trigger {
     pub const ALL: [Self; 4] = [Self::Issue, Self::Pay, Self::Cancel, Self::Credit];
 }
 
-/// A row of the table of moves.
+/// A transition, as a row of the table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Move {
-    /// The state that it leads away from.
+    /// The state before.
     pub from: InvoiceStatus,
-    /// What causes it.
+    /// The cause.
     pub trigger: Trigger,
-    /// The state that it leads to.
+    /// The state after.
     pub to: InvoiceStatus,
 }
 
@@ -78,7 +78,7 @@ const fn on(trigger: Trigger, from: InvoiceStatus, to: InvoiceStatus) -> Move {
     Move { from, trigger, to }
 }
 
-/// Every move there is. An invoice that has a number is not cancelled but credited, so that no number is without a document.
+/// Every transition. An invoice that has a number is credited instead of cancelled, so that no number is without a document.
 pub const MOVES: &[Move] = &[
     on(Trigger::Issue, InvoiceStatus::Draft, InvoiceStatus::Issued),
     on(Trigger::Cancel, InvoiceStatus::Draft, InvoiceStatus::Cancelled),
@@ -87,25 +87,25 @@ pub const MOVES: &[Move] = &[
     on(Trigger::Credit, InvoiceStatus::Paid, InvoiceStatus::Credited),
 ];
 
-/// Why an invoice does not move.
+/// The reasons why an invoice cannot change its state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum TransitionError {
-    /// What is paid or credited must have been issued (`invoice_not_issued`).
+    /// Payments and credits need an issued invoice (`invoice_not_issued`).
     #[error("the invoice is not issued")]
     NotIssued,
-    /// Nothing of it is left to pay or to credit (`invoice_fully_credited`).
+    /// Nothing is left to pay or to credit (`invoice_fully_credited`).
     #[error("the invoice is fully credited")]
     FullyCredited,
-    /// Nothing leads there from where it is.
+    /// The table has no such transition from the current state.
     #[error("the invoice cannot go there from its current status")]
     TransitionInvalid,
 }
 
-/// Where `trigger` moves an invoice from `from`.
+/// Returns the state after `trigger` in the state `from`.
 ///
 /// # Errors
-/// Where the table has no row: for a payment or a credit [`TransitionError::NotIssued`] before the invoice is issued and
-/// [`TransitionError::FullyCredited`] after all of it is credited; else [`TransitionError::TransitionInvalid`].
+/// If the table has no such transition. For a payment or a credit, [`TransitionError::NotIssued`] before the invoice is issued
+/// and [`TransitionError::FullyCredited`] after all of it is credited; otherwise [`TransitionError::TransitionInvalid`].
 pub fn next(from: InvoiceStatus, trigger: Trigger) -> Result<InvoiceStatus, TransitionError> {
     let row = MOVES.iter().find(|row| row.from == from && row.trigger == trigger);
     row.map(|row| row.to).ok_or(match (trigger, from) {

@@ -1,25 +1,25 @@
-//! The ports: what this area needs of the storage of its records.
+//! The ports to the storage of invoices.
 
 use async_trait::async_trait;
 use forecourt_kernel::{BusinessId, ContactId, EventLog, StoreResult, Timestamp};
 
 use crate::{CreditNumber, Invoice, InvoiceContent, InvoiceId, InvoiceNumber};
 
-/// Where invoices are read.
+/// Reads invoices.
 #[async_trait]
 pub trait InvoiceReader: Send {
-    /// The invoice, or `None` if the business has none of that id.
+    /// Returns the invoice, or `None` if the business has none of that id.
     async fn invoice(&mut self, business: BusinessId, id: InvoiceId) -> StoreResult<Option<Invoice>>;
 
-    /// The invoice, or `None` if the business has none of that number.
+    /// Returns the invoice, or `None` if the business has none of that number.
     async fn invoice_by_number(&mut self, business: BusinessId, number: InvoiceNumber) -> StoreResult<Option<Invoice>>;
 }
 
 /// Reads the invoices of a contact, for its export.
 #[async_trait]
 pub trait ContactInvoiceReader: Send {
-    /// The first few of the invoices behind `after` that are for the contact, in the order of their ids; none if there are no
-    /// more.
+    /// Returns the first invoices of the contact after `after`, in the order of their ids. The number of them is up to the store;
+    /// it is 0 only if there are no more.
     async fn contact_invoices(
         &mut self,
         business: BusinessId,
@@ -28,7 +28,7 @@ pub trait ContactInvoiceReader: Send {
     ) -> StoreResult<Vec<Invoice>>;
 }
 
-/// Where invoices are kept. All that is done through one of them commits together or not at all.
+/// Stores invoices. All operations through one store commit together or not at all.
 #[async_trait]
 pub trait InvoiceStore: InvoiceReader + EventLog {
     /// Locks the invoice against other writers until the transaction ends, and returns it.
@@ -42,16 +42,16 @@ pub trait InvoiceStore: InvoiceReader + EventLog {
         at: Timestamp,
     ) -> StoreResult<Invoice>;
 
-    /// Stores what an invoice has become, its number included.
+    /// Stores a changed invoice, including its number.
     async fn save_invoice(&mut self, business: BusinessId, invoice: &Invoice) -> StoreResult<()>;
 
     /// Draws the business's next invoice number: 1, 2, 3 …
     ///
-    /// Locks the business's counter until the transaction ends, so that a transaction that is undone gives its number back and
+    /// Locks the business's counter until the transaction ends. So a transaction that is rolled back returns its number and
     /// leaves no gap.
     async fn next_invoice_number(&mut self, business: BusinessId) -> StoreResult<InvoiceNumber>;
 
-    /// Draws the business's next credit note number, as [`InvoiceStore::next_invoice_number`] does one of an invoice.
+    /// Draws the business's next credit note number, in the same way as [`InvoiceStore::next_invoice_number`].
     async fn next_credit_number(&mut self, business: BusinessId) -> StoreResult<CreditNumber>;
 }
 

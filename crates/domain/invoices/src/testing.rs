@@ -1,4 +1,4 @@
-//! A store in memory, and what every store of invoices must do.
+//! A store in memory, and the suite that every store of invoices must pass.
 
 #![expect(clippy::expect_used, reason = "this is for tests, which fail so")]
 
@@ -15,7 +15,7 @@ use crate::{
     InvoiceStatus, InvoiceStore, Payment, PaymentMethod, RaiseDeposit, VatRate,
 };
 
-/// Invoices in memory, by their ids, and the numbers last drawn.
+/// Invoices in memory by id, and the last number drawn for each business.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryInvoices {
     invoices: BTreeMap<InvoiceId, (BusinessId, Invoice)>,
@@ -24,7 +24,7 @@ pub struct MemoryInvoices {
 }
 
 impl MemoryInvoices {
-    /// The invoices of all businesses, oldest first.
+    /// Returns the invoices of all businesses, oldest first.
     pub fn all(&self) -> impl Iterator<Item = &Invoice> {
         self.invoices.values().map(|(_, invoice)| invoice)
     }
@@ -35,7 +35,7 @@ impl MemoryInvoices {
     }
 }
 
-/// What keeps invoices in memory, perhaps beside other records: it is an [`InvoiceStore`].
+/// A store in memory that holds invoices, perhaps with other records; it is an [`InvoiceStore`].
 pub trait HoldsInvoices: Send {
     /// The invoices.
     fn held_invoices(&mut self) -> &mut MemoryInvoices;
@@ -121,7 +121,7 @@ impl<S: HoldsInvoices + EventLog> InvoiceStore for S {
     }
 }
 
-/// A deposit of so many minor units with tax inside, paid by card.
+/// A deposit of `gross` minor units including tax, paid by card.
 pub fn a_deposit(gross: i64) -> RaiseDeposit {
     RaiseDeposit {
         site: SiteId::new(0),
@@ -140,11 +140,10 @@ fn line(text: &str) -> Line {
     Line::new(text).expect("it is short")
 }
 
-/// Holds `store`, in which the two businesses have no invoices and have drawn no numbers, to all that a store of invoices must
-/// do.
+/// Checks what every [`InvoiceStore`] promises. The two businesses must have no invoices in it, and must have drawn no numbers.
 ///
 /// # Panics
-/// If it does not do it.
+/// If the store breaks its contract.
 pub async fn invoice_store_contract(store: &mut dyn InvoiceStore, ours: BusinessId, theirs: BusinessId) {
     keeps_every_field(store, ours, theirs).await;
     draws_numbers_without_gaps(store, ours, theirs).await;
@@ -209,7 +208,7 @@ async fn keeps_every_field(store: &mut dyn InvoiceStore, ours: BusinessId, their
         assert_eq!(found.as_ref(), expected, "numbers are the business's own");
     }
 
-    // The same number is another business's too.
+    // Another business can have the same number.
     let other = store
         .insert_invoice(theirs, changed.content.clone(), at)
         .await

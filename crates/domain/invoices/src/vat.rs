@@ -1,4 +1,4 @@
-//! Value added tax: the standard rates by country, and how much of an amount is tax.
+//! Value added tax: the standard rates by country, and the tax that an amount includes.
 
 use std::{fmt, str::FromStr};
 
@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 
 /// The standard rates in hundredths of a percent, with the countries that have them, as of November 2026.
 ///
-/// Those of the European Union are from the European Commission's Taxes in Europe Database (TEDB), that of the United Kingdom
-/// from gov.uk ("VAT rates"), the others from the countries' tax authorities. IM and MC share the rates of GB and FR, LI that of
-/// CH, AX that of FI. AU, CA, JE, NZ and SG call the tax GST; that of CA is the federal one alone. GG, GI and US have none
-/// that is one rate for the country.
+/// The rates of the European Union are from the European Commission's Taxes in Europe Database (TEDB), that of the United Kingdom
+/// is from gov.uk ("VAT rates"). The others are from the countries' tax authorities. IM and MC share the rates of GB and FR,
+/// LI that of CH, AX that of FI. AU, CA, JE, NZ and SG call the tax GST; the rate of CA is the federal one alone. GG, GI and US
+/// have no single rate for the country.
 const STANDARD_RATES: &[(u16, &str)] = &[
     (0, "GG GI US"),
     (450, "AD"),
@@ -41,10 +41,10 @@ const WHOLE: i128 = 10_000;
 #[serde(into = "String", try_from = "String")]
 pub struct VatRate(u16);
 
-/// An amount with value added tax, taken apart: `net + vat` is the amount to the minor unit.
+/// An amount split into net and value added tax: `net + vat` is the amount to the minor unit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct VatSplit {
-    /// What is left without the tax.
+    /// The amount without the tax.
     pub net: Money,
     /// The tax.
     pub vat: Money,
@@ -54,18 +54,18 @@ impl VatRate {
     /// No tax.
     pub const ZERO: Self = Self(0);
 
-    /// A rate of so many hundredths of a percent: 2000 is 20 %.
+    /// Creates a rate from hundredths of a percent: 2000 is 20 %.
     pub const fn from_hundredths(hundredths: u16) -> Self {
         Self(hundredths)
     }
 
-    /// The rate in hundredths of a percent.
+    /// Returns the rate in hundredths of a percent.
     pub const fn hundredths(self) -> u16 {
         self.0
     }
 
-    /// The standard rate of `country`; [`VatRate::ZERO`] for one that the table does not have. No tax is the mistake that is
-    /// easiest to see and mends itself when the country is added: what the customer pays is the same either way.
+    /// Returns the standard rate of `country`, or [`VatRate::ZERO`] if the table lacks the country. Too little tax is the easiest
+    /// mistake to see, and it ends when the country is added; the customer pays the same amount either way.
     pub fn standard(country: Country) -> Self {
         let row = STANDARD_RATES
             .iter()
@@ -73,8 +73,8 @@ impl VatRate {
         row.map_or(Self::ZERO, |&(hundredths, _)| Self(hundredths))
     }
 
-    /// Takes `gross` apart, which has the tax inside it: the tax is `gross × rate / (100 % + rate)`, rounded to the nearest
-    /// minor unit and a half away from zero (half up, and the same for amounts below zero); the rest is net.
+    /// Splits `gross`, which includes the tax, into net and tax. The tax is `gross × rate / (100 % + rate)`, rounded to the
+    /// nearest minor unit, and halves are rounded away from zero. The rest is net.
     ///
     /// ```
     /// use forecourt_invoices::VatRate;
@@ -87,9 +87,9 @@ impl VatRate {
         let rate = i128::from(self.0);
         let whole = WHOLE + rate;
         let amount = i128::from(gross.minor().unsigned_abs());
-        // Half of the divisor is added before an integer division that rounds down; both doubled, as it may be odd.
+        // Half of the divisor is added before an integer division that rounds down. Both are doubled, as the divisor may be odd.
         let vat = (2 * amount * rate + whole) / (2 * whole) * i128::from(gross.minor().signum());
-        // The tax is never more than the amount, so it fits.
+        // The tax never exceeds the amount, so it fits.
         let vat = i64::try_from(vat).unwrap_or_default();
         VatSplit {
             net: Money::from_minor(gross.minor() - vat),
@@ -128,7 +128,7 @@ impl FromStr for VatRate {
     }
 }
 
-/// The text is no percentage with at most two decimals.
+/// The error for a text that is not a percentage with at most two decimals.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("must be a percentage with at most two decimals")]
 pub struct InvalidVatRate;
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_half_is_rounded_up() {
-        // 0.03 at 20 % has 0.005 of tax in it.
+        // 0.03 at 20 % includes 0.005 of tax.
         for (gross, vat) in [
             (1, 0),
             (2, 0),

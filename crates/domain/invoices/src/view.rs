@@ -1,4 +1,4 @@
-//! The representation of an invoice that webhooks show (decisions §8, "Invoice").
+//! The representation of an invoice in webhooks (decisions §8, "Invoice").
 
 use forecourt_kernel::{ContactId, Currency, Date, SiteId, Timestamp, VehicleId, Version};
 use serde::Serialize;
@@ -8,53 +8,53 @@ use crate::{
     Totals,
 };
 
-/// An invoice as it is shown. Money reads `"1234.00"`, rates read `"20.00"`.
+/// An invoice. Amounts of money are written `"1234.00"`, rates `"20.00"`.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Invoice))]
 pub struct InvoiceView<'a> {
     /// Invoice id.
     #[cfg_attr(feature = "openapi", schema(value_type = i64))]
     id: InvoiceId,
-    /// The site that it is of; 0 is the main one.
+    /// The site of the invoice; 0 is the main one.
     #[cfg_attr(feature = "openapi", schema(value_type = i64))]
     site: SiteId,
-    /// `INV-` and a running number of the business; null in draft.
+    /// `INV-` and a running number of the business; null for a draft.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, required, example = "INV-1"))]
     number: Option<InvoiceNumber>,
-    /// Where it is in its life.
+    /// The current state.
     status: StatusView,
-    /// What it is for.
+    /// The purpose of the invoice.
     #[serde(rename = "type")]
     kind: InvoiceKind,
-    /// The contact that it is for; null once that is deleted.
+    /// The contact that is billed; null once the contact is deleted.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<i64>, required))]
     customer: Option<ContactId>,
-    /// The vehicle that it is for.
+    /// The vehicle that the invoice is for.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<i64>, required))]
     vehicle: Option<VehicleId>,
-    /// Its day.
+    /// The day of the invoice.
     date: Date,
     /// The last day to pay it.
     due_date: Date,
     /// The currency of all amounts.
     currency: Currency,
-    /// What it bills.
+    /// The lines.
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<InvoiceLine>))]
     lines: &'a [InvoiceLine],
-    /// Its sums.
+    /// The sums.
     totals: Totals,
-    /// What was paid of it, oldest first.
+    /// The payments, oldest first.
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<Payment>))]
     payments: &'a [Payment],
-    /// What was taken back of it, oldest first.
+    /// The credit notes, oldest first.
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<CreditNote>))]
     credit_notes: &'a [CreditNote],
-    /// What staff noted of it.
+    /// Notes of the staff.
     notes: &'a str,
-    /// When it was made, epoch seconds.
+    /// Time of creation, epoch seconds.
     #[cfg_attr(feature = "openapi", schema(value_type = i64))]
     created: Timestamp,
-    /// When it last changed, epoch seconds.
+    /// Time of the last change, epoch seconds.
     #[cfg_attr(feature = "openapi", schema(value_type = i64))]
     updated: Timestamp,
     /// Raised by one with each change, from 1.
@@ -62,7 +62,7 @@ pub struct InvoiceView<'a> {
     version: Version,
 }
 
-/// A state, as invoices show it.
+/// The state of an invoice.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = InvoiceStatusView))]
 pub struct StatusView {
@@ -73,7 +73,7 @@ pub struct StatusView {
 }
 
 impl StatusView {
-    /// How `status` is shown.
+    /// Returns the representation of `status`.
     pub const fn new(status: InvoiceStatus) -> Self {
         Self {
             id: status.id(),
@@ -129,7 +129,7 @@ impl<'a> From<&'a Invoice> for InvoiceView<'a> {
     }
 }
 
-/// A made-up invoice as events show it, for the documentation: a deposit of 500.00 that was paid by card.
+/// A made-up invoice for the documentation, as events show it: a deposit of 500.00 that was paid by card.
 #[cfg(feature = "openapi")]
 pub fn example_invoice() -> serde_json::Value {
     use forecourt_kernel::{Country, Line, Money};

@@ -1,4 +1,4 @@
-//! What the use cases do, on the store in memory and on scripted ones.
+//! Tests of the use cases, on the store in memory and on scripted ones.
 
 #![expect(clippy::unwrap_used, reason = "what goes wrong in a test fails it")]
 
@@ -468,7 +468,7 @@ proptest! {
         let off = vat * (10_000 + rate) - gross * rate;
         prop_assert!(2 * off.abs() <= 10_000 + rate);
         prop_assert!(vat.abs() <= gross.abs() && vat.signum() * gross.signum() >= 0);
-        // A half goes away from zero.
+        // Halves are rounded away from zero.
         if 2 * off.abs() == 10_000 + rate {
             prop_assert_eq!(off.signum(), gross.signum());
         }

@@ -1,4 +1,4 @@
-//! What the public may know of a vehicle.
+//! The advert of a vehicle: the public part of its record.
 
 use std::fmt::Write as _;
 
@@ -14,25 +14,25 @@ use crate::{Dealer, ReadyFor};
 /// The channel of the dealership's own website.
 pub const WEBSITE: &str = "website";
 
-/// How many bytes of its digest identify a version of an advert.
+/// Number of digest bytes that identify a version of an advert.
 const HASH_BYTES: usize = 16;
 
-/// What a website shows of a vehicle.
+/// The advert of a vehicle, as a website shows it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Advert {
     /// The vehicle.
     pub vehicle: VehicleId,
-    /// Changes exactly when what is shown does.
+    /// A digest that changes exactly when the content does.
     pub hash: String,
-    /// All of it but `updated` and `hash`.
+    /// The whole advert except `updated` and `hash`.
     pub(crate) content: Map<String, Value>,
-    /// From when on it is shown no more, if that is certain.
+    /// The time from which it is no longer shown; `None` if that is not known yet.
     pub expires: Option<Timestamp>,
-    /// The feeds that it has all for.
+    /// The feeds whose requirements it meets.
     pub ready: ReadyFor,
 }
 
-/// What listings are filtered by; texts are folded.
+/// The values that listings are filtered by. Texts are case-folded.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct AdvertFacts {
     /// Make.
@@ -47,19 +47,20 @@ pub struct AdvertFacts {
     pub body: String,
     /// Colour.
     pub colour: String,
-    /// Year of the model, from its history.
+    /// Model year, from the vehicle's history.
     pub year: Option<i64>,
-    /// Miles.
+    /// Mileage, in miles.
     pub mileage: Option<i64>,
-    /// The website price in minor units; none on application.
+    /// Website price in minor units; `None` for a price on application.
     pub price: Option<i64>,
 }
 
 impl Advert {
-    /// What the website of `business` shows of `vehicle` at `now`, with its files at `addresses`; `None` if it does not list it.
+    /// Returns the advert of `vehicle` on the website of `business` at `now`, with its files at `addresses`. `None` if the
+    /// vehicle is not listed.
     ///
     /// # Errors
-    /// None that are known: all that a vehicle says can be written as JSON.
+    /// None known: every value of a vehicle can be written as JSON.
     pub fn of(
         vehicle: &Vehicle,
         business: &Business,
@@ -77,7 +78,7 @@ impl Advert {
             Value::Object(content) => content,
             _ => Map::new(),
         };
-        // The listing has its own: the vehicle's moves with what is not shown, too.
+        // The listing has its own time: the vehicle's also advances with changes that are not shown.
         content.remove("updated");
         content.insert(
             "media".to_owned(),
@@ -102,7 +103,7 @@ impl Advert {
         }))
     }
 
-    /// The listing as it is shown, last changed at `updated`.
+    /// Returns the listing as JSON, last changed at `updated`.
     pub fn to_json(&self, updated: Timestamp) -> String {
         let mut content = self.content.clone();
         content.insert("updated".to_owned(), updated.epoch_seconds().into());
@@ -110,7 +111,7 @@ impl Advert {
         Value::Object(content).to_string()
     }
 
-    /// What it is filtered by.
+    /// Returns the values to filter it by.
     pub fn facts(&self) -> AdvertFacts {
         let data = self.content.get("data");
         let member = |section: &str, name: &str| data.and_then(|data| data.get(section)?.get(name));
@@ -130,26 +131,26 @@ impl Advert {
     }
 }
 
-/// Until when a vehicle is listed: `None` if it is not, `Some(None)` if nothing is known of an end.
+/// Returns the time until which a vehicle is listed: `None` if it is not listed, `Some(None)` if it has no known end.
 fn listed_until(vehicle: &Vehicle, business: &Business) -> Option<Option<Timestamp>> {
     let is_published = vehicle.content.channels.iter().any(|channel| channel == WEBSITE);
     is_published.then(|| vehicle.advertised_until(business)).flatten()
 }
 
-/// A medium of an advert.
+/// A picture or video of an advert.
 #[derive(Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub(crate) struct ListingMedium {
-    /// Its address.
+    /// Public address.
     url: String,
-    /// What it is.
+    /// Kind of the medium.
     #[cfg_attr(feature = "openapi", schema(value_type = forecourt_vehicles::MediumKind))]
     r#type: &'static str,
-    /// In the order to show them in, from 1.
+    /// Position in the order of display, from 1.
     position: i64,
 }
 
-/// The pictures and films, numbered in the order to show them in.
+/// Returns the pictures and videos, numbered in the order of display.
 fn media(media: &Media, business: BusinessId, addresses: &FileAddresses) -> Value {
     let media = (1..).zip(media.as_slice());
     media

@@ -1,12 +1,11 @@
-//! Listings: what the public may know of the vehicles that a dealership advertises on its website.
+//! Listings: the public adverts of the vehicles on a dealership's website.
 //!
-//! [`Advert`] is a pure function of a vehicle and its business, made of the fields that the vehicle's sections declare for the
-//! advert and of nothing else: what is not for the public cannot reach it. [`follow`] keeps the listing of a vehicle in step with
-//! it, in the transaction that changes the vehicle. [`Feed`] writes listings in the formats that advertising platforms take. The
-//! rules are those of the contract's sections "Listing" and "Listings", and of decisions §8.
+//! [`Advert`] is a pure function of a vehicle and its business. It consists of the fields that the vehicle's sections declare for
+//! the advert, so private fields cannot reach it. [`follow`] updates the listing of a vehicle in the transaction that changes the
+//! vehicle. [`Feed`] writes listings in the formats of advertising platforms. The rules are those of the contract's sections
+//! "Listing" and "Listings", and of decisions §8.
 //!
-//! With the feature `testing` the crate has a store in memory, and the suite that every store is held to,
-//! `testing::listing_store_contract`:
+//! The feature `testing` adds a store in memory, and the suite that every store must pass, `testing::listing_store_contract`.
 //!
 //! ```
 //! use forecourt_accounts::{Business, Caller};

@@ -13,7 +13,7 @@ use utoipa::{
 
 use crate::advert::ListingMedium;
 
-/// A listing as it is shown.
+/// The schema of a listing.
 #[derive(Clone, Copy, Debug)]
 pub struct ListingSchema;
 

@@ -1,4 +1,4 @@
-//! The use cases. None begins, commits or retries a transaction.
+//! The use cases. None of them begins, commits or retries a transaction.
 
 use forecourt_accounts::{Business, Caller};
 use forecourt_kernel::{Clock, Page, PageRequest, StoreError, StoreResult, Timestamp, VehicleId};
@@ -9,7 +9,7 @@ use crate::{
     RemovalReason, StoredListing, WEBSITE,
 };
 
-/// A page of the caller's listings, those that changed last at the end.
+/// Returns a page of the caller's listings, in the order of their last change.
 ///
 /// # Errors
 /// [`ListingError::Store`].
@@ -23,7 +23,7 @@ pub async fn list_listings(
     Ok(store.listings(by.business_id(), filter, clock.now(), page).await?)
 }
 
-/// The listing of one of the caller's vehicles.
+/// Returns the listing of one of the caller's vehicles.
 ///
 /// # Errors
 /// [`ListingError::NotFound`], [`ListingError::Store`].
@@ -39,21 +39,21 @@ pub async fn read_listing(
         .ok_or(ListingError::NotFound(id))
 }
 
-/// Changes of the caller's listings, in their order.
+/// A page of changes of the caller's listings, in order.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ChangePage {
     /// The changes.
     pub changes: Vec<Change>,
-    /// The number of the latest change at the time of the request: none with a higher number is on this page or a later part of it.
+    /// The number of the latest change at the time of the request. Neither this page nor a later part of it has a higher number.
     pub up_to: i64,
-    /// Whether there are more.
+    /// `true` if more changes follow.
     pub more: bool,
 }
 
-/// The first `limit` changes of the caller's listings behind the number `after`. From 0 on they are what is listed.
+/// Returns the first `limit` changes of the caller's listings after the number `after`. From 0 on they are the current listings.
 ///
 /// # Errors
-/// [`ListingError::ChangesExpired`] if removals behind `after` are no longer kept, or there is no change of that number yet;
+/// [`ListingError::ChangesExpired`] if removals after `after` are no longer kept, or if no change has that number yet;
 /// [`ListingError::Store`].
 pub async fn list_changes(
     store: &mut dyn ListingReader,
@@ -64,12 +64,12 @@ pub async fn list_changes(
 ) -> Result<ChangePage, ListingError> {
     let business = by.business_id();
     let now = clock.now();
-    // First: what changes while the others are read has a higher number.
+    // Read first: a change made during the other reads has a higher number.
     let up_to = store.manifest_state(business, now).await?.revision;
     let with_removals = after > 0;
     if with_removals {
         let oldest = store.removals_kept_since(business).await?;
-        // A number that was not given out yet was, before the database went back to an earlier state.
+        // A number that no change has yet is from before the database was restored to an earlier state.
         if after < oldest || after > up_to {
             return Err(ListingError::ChangesExpired { oldest });
         }
@@ -82,10 +82,10 @@ pub async fn list_changes(
     Ok(continue_changes(store, clock, by, range, limit).await?)
 }
 
-/// Goes on with a page of changes that is read in parts.
+/// Reads the next part of a page of changes.
 ///
 /// # Errors
-/// As the store's.
+/// The errors of the store.
 pub async fn continue_changes(
     store: &mut dyn ListingReader,
     clock: &dyn Clock,
@@ -106,10 +106,10 @@ pub async fn continue_changes(
     })
 }
 
-/// Has the listing of a vehicle show what the vehicle has become, in the transaction that changes the vehicle.
+/// Updates the listing of a vehicle, in the transaction that changes the vehicle.
 ///
 /// # Errors
-/// As the store's.
+/// The errors of the store.
 pub async fn follow(
     store: &mut dyn ListingStore,
     business: &Business,
@@ -146,7 +146,7 @@ fn advert_of(
     advert.map_err(|failure| StoreError::Other(failure.into()))
 }
 
-/// Why a vehicle that was listed is so no more.
+/// Returns the reason why a listed vehicle is no longer listed.
 fn reason(vehicle: &Vehicle) -> RemovalReason {
     let content = &vehicle.content;
     match content.status {
@@ -162,10 +162,10 @@ fn reason(vehicle: &Vehicle) -> RemovalReason {
     }
 }
 
-/// Removes a listing whose time is over, unless it was prolonged meanwhile.
+/// Removes an expired listing, unless its time was extended meanwhile.
 ///
 /// # Errors
-/// As the store's.
+/// The errors of the store.
 pub async fn remove_expired(
     store: &mut dyn ListingStore,
     now: Timestamp,
@@ -179,19 +179,19 @@ pub async fn remove_expired(
     }
 }
 
-/// What was wrong with the listing of a vehicle.
+/// The error found in the listing of a vehicle.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Difference {
-    /// It was to be listed and was not.
+    /// It should be listed and was not.
     Missing,
-    /// What was stored was not what is to be shown.
+    /// The stored listing differed from the one to show.
     Stale,
-    /// It was listed and was not to be.
+    /// It was listed and should not be.
     Extra,
 }
 
 impl Difference {
-    /// The word for it.
+    /// Returns the name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Missing => "missing",
@@ -201,11 +201,9 @@ impl Difference {
     }
 }
 
-/// Compares a vehicle's stored listing with the one that it should have, and corrects it. `vehicle` is locked; it is `None` if it
-/// was deleted.
+/// Compares a vehicle's stored listing with the expected one, and corrects it. `vehicle` is locked, or `None` if it was deleted.
 ///
-/// # Errors
-/// As the store's.
+/// The errors of the store.
 pub async fn rebuild(
     store: &mut dyn ListingStore,
     business: &Business,
@@ -246,7 +244,7 @@ pub async fn rebuild(
     if stored == expected {
         return Ok(None);
     }
-    // A copy of what was shown wrongly has to learn that it has changed.
+    // Consumers that copied the wrong listing must notice the change.
     let updated = if stored.listing.json == expected.listing.json {
         updated
     } else {

@@ -1,4 +1,4 @@
-//! The ports: what this area needs of the storage of its records.
+//! The ports to the storage of listings.
 
 use std::fmt;
 
@@ -13,48 +13,48 @@ use crate::{Advert, AdvertFacts, Feed, ReadyFor};
 pub struct Listing {
     /// The vehicle.
     pub id: VehicleId,
-    /// When what it shows last changed.
+    /// The time at which its content last changed.
     pub updated: Timestamp,
-    /// Changes exactly when what it shows does.
+    /// A digest that changes exactly when the content does.
     pub hash: String,
-    /// All of it.
+    /// The whole listing, as JSON.
     pub json: String,
 }
 
-/// What is known of a vehicle's listing without reading it.
+/// A summary of a stored listing, without its content.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Listed {
     /// Its hash.
     pub hash: String,
-    /// From when on it is shown no more.
+    /// The time from which it is no longer shown; `None` if that is not known yet.
     pub expires: Option<Timestamp>,
-    /// The feeds that it has all for.
+    /// The feeds whose requirements it meets.
     pub ready: ReadyFor,
-    /// When it last changed.
+    /// The time of its last change.
     pub updated: Timestamp,
 }
 
-/// All that is stored of a vehicle's listing.
+/// Everything that is stored of a vehicle's listing.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StoredListing {
-    /// What is shown.
+    /// The listing as it is shown.
     pub listing: Listing,
-    /// From when on it is shown no more.
+    /// The time from which it is no longer shown; `None` if that is not known yet.
     pub expires: Option<Timestamp>,
-    /// The feeds that it has all for.
+    /// The feeds whose requirements it meets.
     pub ready: ReadyFor,
-    /// What it is filtered by.
+    /// The values that it is filtered by.
     pub facts: AdvertFacts,
 }
 
-/// Why a vehicle is no longer listed.
+/// The reason why a vehicle is no longer listed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RemovalReason {
-    /// It was sold longer ago than the business shows sold vehicles.
+    /// It was sold, and the period in which the business shows sold vehicles is over.
     Sold,
     /// It was taken off the website.
     Unpublished,
-    /// It is in a state in which it is not offered.
+    /// Its state is not one in which vehicles are offered.
     Status,
     /// It was deleted.
     Deleted,
@@ -64,7 +64,7 @@ impl RemovalReason {
     /// Every reason.
     pub const ALL: [Self; 4] = [Self::Sold, Self::Unpublished, Self::Status, Self::Deleted];
 
-    /// The word for it.
+    /// Returns the name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Sold => "sold",
@@ -78,69 +78,69 @@ impl RemovalReason {
 /// The latest change of a vehicle's listing.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Change {
-    /// Its number among the changes of the business's listings, which rises from 1 in the order in which they were committed.
+    /// Its number among the changes of the business's listings. Numbers rise from 1 in the order of commits.
     pub sequence: i64,
-    /// What became of the listing.
+    /// The state after the change.
     pub to: ChangedTo,
 }
 
-/// What became of a listing.
+/// The state of a listing after a change.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ChangedTo {
-    /// It is listed, and shows this.
+    /// It is listed with this content.
     Listed(Listing),
-    /// It is not listed any more.
+    /// It is no longer listed.
     Removed {
         /// The vehicle.
         id: VehicleId,
-        /// Since when.
+        /// The time of the removal.
         at: Timestamp,
-        /// Why.
+        /// The reason.
         reason: RemovalReason,
     },
 }
 
-/// Which changes are read.
+/// A range of changes to read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ChangeRange {
-    /// Those with higher numbers.
+    /// Excludes this number and all lower ones.
     pub after: i64,
-    /// None with a higher number.
+    /// Excludes all higher numbers.
     pub up_to: i64,
-    /// Whether removals are among them, or only what is listed.
+    /// `true` to include removals, `false` to read only vehicles that are listed.
     pub with_removals: bool,
 }
 
-/// How many listings have all that a set of feeds needs, and no other does.
+/// The number of listings that are ready for exactly one set of feeds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReadyCount {
     /// The feeds.
     pub ready: ReadyFor,
-    /// How many.
+    /// Number of listings.
     pub listings: i64,
 }
 
-/// A line of the manifest.
+/// An entry of the manifest.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ManifestEntry {
     /// The vehicle.
     pub id: VehicleId,
-    /// When its listing last changed.
+    /// The time at which its listing last changed.
     pub updated: Timestamp,
     /// Its hash.
     pub hash: String,
 }
 
-/// What all listings together are known by: as long as it is the same, so are they.
+/// A fingerprint of all listings together: as long as it is the same, they are unchanged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ManifestState {
-    /// Raised with each change of any of them.
+    /// Raised with each change of any listing.
     pub revision: i64,
-    /// How many are stored whose time is over: they are shown no more, and the revision does not know it yet.
+    /// Number of stored listings that have expired. They are no longer shown, but the revision does not count their removal yet.
     pub overdue: i64,
 }
 
-/// It differs if the states do.
+/// Different states have different texts.
 impl fmt::Display for ManifestState {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { revision, overdue } = self;
@@ -148,35 +148,35 @@ impl fmt::Display for ManifestState {
     }
 }
 
-/// Which listings a list is of. What is `None` does not narrow it.
+/// A filter of listings. A field that is `None` does not restrict the result.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct ListingFilter {
-    /// Of this make.
+    /// Make.
     pub make: Option<TextFilter>,
-    /// Of this model.
+    /// Model.
     pub model: Option<TextFilter>,
-    /// With this fuel.
+    /// Fuel.
     pub fuel: Option<TextFilter>,
-    /// With this transmission.
+    /// Transmission.
     pub transmission: Option<TextFilter>,
-    /// With this body.
+    /// Body.
     pub body: Option<TextFilter>,
-    /// Of this colour.
+    /// Colour.
     pub colour: Option<TextFilter>,
-    /// Of these years.
+    /// Model year.
     pub year: Option<Range<i64>>,
-    /// With so many miles.
+    /// Mileage, in miles.
     pub mileage: Option<Range<i64>>,
-    /// At this price, in minor units.
+    /// Price, in minor units.
     pub price: Option<Range<i64>>,
-    /// Changed at or after.
+    /// Last change at or after this time.
     pub updated_since: Option<Timestamp>,
-    /// Changed before.
+    /// Last change before this time.
     pub updated_before: Option<Timestamp>,
 }
 
 impl ListingFilter {
-    /// Whether an advert last changed at `updated` passes.
+    /// Returns `true` if the filter accepts an advert that last changed at `updated`.
     pub fn matches(&self, facts: &AdvertFacts, updated: Timestamp) -> bool {
         let text = |filter: &Option<TextFilter>, text: &str| filter.as_ref().is_none_or(|filter| filter.matches(text));
         let number = |range: Option<Range<i64>>, number: Option<i64>| {
@@ -199,10 +199,10 @@ impl ListingFilter {
 /// Reads listings. A listing that has expired by `now` is not returned.
 #[async_trait]
 pub trait ListingReader: Send {
-    /// The listing of a vehicle.
+    /// Returns the listing of a vehicle.
     async fn listing(&mut self, business: BusinessId, id: VehicleId, now: Timestamp) -> StoreResult<Option<Listing>>;
 
-    /// A page of the business's listings that pass `filter`, by `updated`, then id, ascending: a cursor has both.
+    /// Returns a page of the business's listings that pass `filter`, by `updated`, then id, ascending. A cursor holds both.
     async fn listings(
         &mut self,
         business: BusinessId,
@@ -211,7 +211,7 @@ pub trait ListingReader: Send {
         page: &PageRequest,
     ) -> StoreResult<Page<Listing>>;
 
-    /// At most `limit` entries of the manifest behind the vehicle `after`, by id.
+    /// Returns at most `limit` entries of the manifest after the vehicle `after`, by id.
     async fn manifest(
         &mut self,
         business: BusinessId,
@@ -220,10 +220,11 @@ pub trait ListingReader: Send {
         limit: u32,
     ) -> StoreResult<Vec<ManifestEntry>>;
 
-    /// What all listings are known by at `now`. What is read after it is no older. The revision is the number of the latest change.
+    /// Returns the fingerprint of all listings at `now`. Later reads return nothing older. The revision is the number of the
+    /// latest change.
     async fn manifest_state(&mut self, business: BusinessId, now: Timestamp) -> StoreResult<ManifestState>;
 
-    /// The first `limit` of the changes in `range`, in the order of their numbers; of each vehicle the latest alone.
+    /// Returns the first `limit` changes in `range`, in the order of their numbers, and only the latest change of each vehicle.
     async fn listing_changes(
         &mut self,
         business: BusinessId,
@@ -232,17 +233,17 @@ pub trait ListingReader: Send {
         limit: u32,
     ) -> StoreResult<Vec<Change>>;
 
-    /// The number behind which no removal is missing; 0 if none was ever forgotten.
+    /// Returns the number after which no removal is missing, or 0 if none was ever purged.
     async fn removals_kept_since(&mut self, business: BusinessId) -> StoreResult<i64>;
 
-    /// How many listings have all that feeds need, by the feeds.
+    /// Counts the listings by the set of feeds that they are ready for.
     async fn ready_counts(&mut self, business: BusinessId, now: Timestamp) -> StoreResult<Vec<ReadyCount>>;
 
-    /// The vehicles whose listings have all that `feed` needs, by id.
+    /// Returns the vehicles whose listings are ready for `feed`, by id.
     async fn ready_listings(&mut self, business: BusinessId, feed: Feed, now: Timestamp)
     -> StoreResult<Vec<VehicleId>>;
 
-    /// The listings of these vehicles, as far as there are any, by id.
+    /// Returns the listings of those of these vehicles that have one, by id.
     async fn listings_of(
         &mut self,
         business: BusinessId,
@@ -251,37 +252,37 @@ pub trait ListingReader: Send {
     ) -> StoreResult<Vec<Listing>>;
 }
 
-/// A listing whose time is over.
+/// A listing that has expired.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct DueExpiry {
-    /// Whose it is.
+    /// The business that owns it.
     pub business: BusinessId,
-    /// Of which vehicle.
+    /// The vehicle.
     pub vehicle: VehicleId,
 }
 
-/// How far the listings of a business have been made anew.
+/// The progress of rebuilding the listings of a business.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Build {
-    /// For the business as it was changed then.
+    /// The time of the business's change that the rebuild is for.
     pub of: Timestamp,
-    /// The vehicles with lower ids are still to be looked at; `None` if none is.
+    /// The vehicles with lower ids are still to be rebuilt; `None` if none is left.
     pub below: Option<VehicleId>,
 }
 
-/// Where listings are kept. All that is done through one of them commits together or not at all.
+/// Stores listings. All operations through one store commit together or not at all.
 #[async_trait]
 pub trait ListingStore: ListingReader {
-    /// Where the pictures and films of vehicles are read: stored listings have their addresses.
+    /// Returns the public addresses of files. Stored listings contain those of the vehicle's pictures and videos.
     fn file_addresses(&self) -> FileAddresses;
 
-    /// What is stored of a vehicle's listing, whether its time is over or not. No other transaction changes it until this one ends.
+    /// Returns the summary of a vehicle's listing, expired or not. No other transaction changes it until this one ends.
     async fn listed(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<Option<Listed>>;
 
-    /// All that is stored of a vehicle's listing, whether its time is over or not.
+    /// Returns everything stored of a vehicle's listing, expired or not.
     async fn stored_listing(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<Option<StoredListing>>;
 
-    /// At most `limit` vehicles above `after` of whose listings anything is stored, by id.
+    /// Returns at most `limit` vehicles above `after` that have a stored listing, by id.
     async fn stored_listings(
         &mut self,
         business: BusinessId,
@@ -289,7 +290,7 @@ pub trait ListingStore: ListingReader {
         limit: u32,
     ) -> StoreResult<Vec<VehicleId>>;
 
-    /// Stores a listing in the place of what was stored of the vehicle, as the latest change.
+    /// Stores a listing, which replaces the vehicle's earlier one, as the latest change.
     async fn save_listing(&mut self, business: BusinessId, advert: &Advert, updated: Timestamp) -> StoreResult<()>;
 
     /// Removes the listing of a vehicle, if there is one, as the latest change.
@@ -301,21 +302,21 @@ pub trait ListingStore: ListingReader {
         reason: RemovalReason,
     ) -> StoreResult<()>;
 
-    /// Forgets at most `limit` removals of all businesses from before `before`, and returns how many. A removal that is newer than
-    /// the latest change of any listing is kept: a copy that begins anew passes it on its way.
+    /// Deletes at most `limit` removals of all businesses from before `before`, and returns their number. A removal is kept while
+    /// a listing of the business has a lower number than it: a reader that starts from 0 passes the removal after that listing.
     async fn purge_removals(&mut self, before: Timestamp, limit: u32) -> StoreResult<u32>;
 
-    /// At most `limit` listings of all businesses whose time is over by `now`, the first to end first.
+    /// Returns at most `limit` listings of all businesses that have expired by `now`, the first to expire first.
     async fn due_expiries(&mut self, now: Timestamp, limit: u32) -> StoreResult<Vec<DueExpiry>>;
 
-    /// At most `limit` businesses with vehicles whose listings are not known to be made of what the business is: those that have none
-    /// yet, and those that last changed by `settled`.
+    /// Returns at most `limit` businesses with vehicles whose listings need a rebuild: those never built, those whose rebuild is
+    /// unfinished, and those that changed since their last rebuild, by `settled`.
     async fn due_builds(&mut self, settled: Timestamp, limit: u32) -> StoreResult<Vec<BusinessId>>;
 
-    /// Locks the progress of a rebuild of the business's listings until the transaction ends, and returns it; `None` if another
-    /// transaction holds it.
+    /// Locks the progress of a rebuild of the business's listings until the transaction ends, and returns it. `None` if another
+    /// transaction holds the lock.
     async fn lock_build(&mut self, business: BusinessId) -> StoreResult<Option<Build>>;
 
-    /// Notes how far they have been.
+    /// Stores the progress of a rebuild.
     async fn save_build(&mut self, business: BusinessId, build: Build) -> StoreResult<()>;
 }

@@ -1,4 +1,4 @@
-//! A store in memory, and what every store of listings must do.
+//! A store in memory, and the suite that every store of listings must pass.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "this is for tests, which fail so")]
 
@@ -16,7 +16,7 @@ use crate::{
     ListingStore, ManifestEntry, ManifestState, ReadyCount, ReadyFor, RemovalReason, StoredListing,
 };
 
-/// Listings in memory, of vehicles whose files are at `https://api.example`.
+/// Listings in memory. The files of their vehicles are at `https://api.example`.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryListings {
     listings: BTreeMap<(BusinessId, VehicleId), Held>,
@@ -66,13 +66,13 @@ impl MemoryListings {
     }
 }
 
-/// What keeps listings in memory, perhaps beside other records: it is a [`ListingStore`].
+/// A store in memory that holds listings, perhaps with other records; it is a [`ListingStore`].
 pub trait HoldsListings: Send {
     /// The listings.
     fn held_listings(&mut self) -> &mut MemoryListings;
 }
 
-/// Alone, they are a whole store.
+/// On its own it is a complete store.
 impl HoldsListings for MemoryListings {
     fn held_listings(&mut self) -> &mut MemoryListings {
         self
@@ -305,7 +305,7 @@ impl<S: HoldsListings> ListingStore for S {
         Ok(due.into_iter().map(|(_, due)| due).take(limit as usize).collect())
     }
 
-    /// Nothing here knows of businesses.
+    /// This store holds no businesses.
     async fn due_builds(&mut self, _: Timestamp, _: u32) -> StoreResult<Vec<BusinessId>> {
         Ok(Vec::new())
     }
@@ -328,7 +328,7 @@ impl<S: HoldsListings> ListingStore for S {
 
 const NOW: Timestamp = Timestamp::from_epoch_seconds(1_790_000_000);
 
-/// The advert of a vehicle with that id, and `facts` of it.
+/// Returns an advert of the vehicle `id` with `facts` as its values.
 fn an_advert(id: i64, hash: &str, facts: &Value) -> Advert {
     let Value::Object(content) = json!({
         "id": id,
@@ -357,10 +357,10 @@ fn an_advert(id: i64, hash: &str, facts: &Value) -> Advert {
     }
 }
 
-/// Holds `store`, in which the two businesses have no listings, to all that a store of listings must do.
+/// Checks what every [`ListingStore`] promises. The two businesses must have no listings in it.
 ///
 /// # Panics
-/// If it does not do it.
+/// If the store breaks its contract.
 pub async fn listing_store_contract(store: &mut dyn ListingStore, ours: BusinessId, theirs: BusinessId) {
     keeps_what_is_saved(store, ours, theirs).await;
     lists_what_passes(store, ours, theirs).await;
@@ -802,7 +802,7 @@ async fn knows_what_feeds_need(store: &mut dyn ListingStore, business: BusinessI
     assert_eq!(stored, expected);
 }
 
-/// The listing of an advert that was last changed now.
+/// Returns the listing of an advert that last changed at [`NOW`].
 fn read_as(advert: &Advert) -> Listing {
     Listing {
         id: advert.vehicle,

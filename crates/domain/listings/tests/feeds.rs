@@ -1,4 +1,4 @@
-//! The outputs of the listings, checked against what their public specifications say.
+//! The feeds, checked against their public specifications.
 
 #![recursion_limit = "256"]
 #![expect(clippy::unwrap_used, reason = "what goes wrong in a test fails it")]
@@ -17,7 +17,7 @@ const DEALER: Dealer<'_> = Dealer {
     country: "GB",
 };
 
-/// A listing that every feed takes.
+/// A listing that is ready for every feed.
 fn full() -> Value {
     json!({
         "id": 901, "tag": "B4K7", "country": "GB", "registration": "AB19 CDE",
@@ -55,7 +55,7 @@ fn full() -> Value {
     })
 }
 
-/// Nothing but what every listing has.
+/// A listing with only the members that every listing has.
 fn minimal() -> Value {
     json!({
         "id": 7, "tag": "A1", "country": null, "registration": null, "url_full": null,
@@ -65,7 +65,7 @@ fn minimal() -> Value {
     })
 }
 
-/// The full listing with the value of a path replaced.
+/// Returns the full listing with the value at `path` replaced.
 fn with(path: &str, value: Value) -> Value {
     set(full(), path, value)
 }
@@ -84,7 +84,7 @@ fn new_car() -> Value {
     )
 }
 
-/// Texts that break what does not expect them.
+/// Texts that break careless writers of feeds.
 const HOSTILE: [&str; 14] = [
     "=HYPERLINK(\"http://evil.example\",\"x\")",
     "+44 1234",
@@ -102,7 +102,7 @@ const HOSTILE: [&str; 14] = [
     "\"",
 ];
 
-/// Many listings, of which some are ready for each feed.
+/// Many listings, some of them ready for each feed.
 fn varied() -> Vec<Value> {
     let mut listings = vec![
         full(),
@@ -256,7 +256,7 @@ fn output(feed: Feed, dealer: &Dealer<'_>, listings: &[Value]) -> String {
     String::from_utf8(out).unwrap()
 }
 
-/// The rows of a delimited output, by column.
+/// Parses a delimited output into rows, by column.
 fn rows(feed: Feed, dealer: &Dealer<'_>, listings: &[Value]) -> Vec<BTreeMap<String, String>> {
     let delimiter = if feed == Feed::Google { b'\t' } else { b',' };
     let out = output(feed, dealer, listings);
@@ -275,7 +275,7 @@ fn rows(feed: Feed, dealer: &Dealer<'_>, listings: &[Value]) -> Vec<BTreeMap<Str
         .collect()
 }
 
-/// The cells that have a value.
+/// Returns the cells that have a value.
 fn filled(row: &BTreeMap<String, String>) -> BTreeMap<&str, &str> {
     let cells = row.iter().map(|(name, cell)| (name.as_str(), cell.as_str()));
     cells.filter(|(_, cell)| !cell.is_empty()).collect()
@@ -302,7 +302,7 @@ fn assert_digits(text: &str) {
     );
 }
 
-/// `9995.00 GBP`, above 0.
+/// Asserts a price such as `9995.00 GBP`, above 0.
 fn assert_price(text: &str, currency: &str) {
     let (amount, unit) = text.split_once(' ').unwrap();
     let (whole, part) = amount.split_once('.').unwrap();
@@ -312,7 +312,7 @@ fn assert_price(text: &str, currency: &str) {
     assert!(amount.parse::<f64>().unwrap() > 0.0, "{text}");
 }
 
-/// An address of the web in the characters of RFC 3986.
+/// Asserts an address on the web in the characters of RFC 3986.
 fn assert_address(text: &str) {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:/?#[]@!$&'()*+,;=%".contains(&byte);
     assert!(text.starts_with("https://") || text.starts_with("http://"), "{text:?}");
@@ -327,7 +327,7 @@ fn assert_word(text: &str, words: &[&str]) {
     assert!(words.contains(&text), "{text:?} is none of {words:?}");
 }
 
-/// What the Merchant Center help says of the attributes of vehicle ads.
+/// Asserts the rules of the Merchant Center help for the attributes of vehicle ads.
 fn assert_google(row: &BTreeMap<String, String>, dealer: &Dealer<'_>) {
     let cell = |name: &str| row[name].as_str();
     let optional = |name: &str, words: &[&str]| {
@@ -419,7 +419,7 @@ fn assert_google(row: &BTreeMap<String, String>, dealer: &Dealer<'_>) {
     assert!(row.values().all(|cell| !cell.contains(char::is_control)));
 }
 
-/// What the documentation of Meta's automotive catalogues says of its columns.
+/// Asserts the rules of the documentation of Meta's automotive catalogues for its columns.
 fn assert_meta(row: &BTreeMap<String, String>, dealer: &Dealer<'_>) {
     let cell = |name: &str| row[name].as_str();
     let optional = |name: &str, words: &[&str]| {
@@ -487,7 +487,7 @@ fn assert_meta(row: &BTreeMap<String, String>, dealer: &Dealer<'_>) {
     assert_not_formula(row);
 }
 
-/// What schema.org says of a vehicle and its offer.
+/// Asserts the rules of schema.org for a vehicle and its offer.
 fn assert_schema_org(vehicle: &Value, dealer: &Dealer<'_>) {
     assert_word(vehicle["@type"].as_str().unwrap(), &["Car", "Motorcycle", "Vehicle"]);
     assert!(!vehicle["name"].as_str().unwrap().is_empty());
@@ -577,7 +577,7 @@ fn what_is_ready_is_valid_and_every_gap_is_named() {
                 for Missing { field, reason } in &missing {
                     assert!(!field.is_empty() && reason.ends_with('.'), "{field}: {reason}");
                 }
-                // What is not ready must not panic either.
+                // A listing that is not ready must not panic either.
                 feed.append(&dealer, &listing, false, &mut Vec::new());
                 if missing.is_empty() {
                     ready.push(listing);

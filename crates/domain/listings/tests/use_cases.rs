@@ -1,4 +1,4 @@
-//! What the use cases do, on the store in memory.
+//! Tests of the use cases, on the store in memory.
 
 #![expect(clippy::unwrap_used, reason = "what goes wrong in a test fails it")]
 
@@ -24,7 +24,7 @@ fn business(settings: &Value) -> Business {
     file.apply(None, &[], NOW).unwrap()
 }
 
-/// A car for sale on the website, with `members` in the place of its own.
+/// Returns a car for sale on the website, with `members` instead of its own.
 fn car(members: &Value) -> Vehicle {
     let mut kept = json!({
         "type": "s", "status": "for_sale", "country": "GB", "channels": ["platform_a", "website"],
@@ -101,7 +101,7 @@ async fn a_listing_follows_its_vehicle() {
         (&json!(listing.hash), &json!(at(1)))
     );
     assert!(!listing.json.contains("SECRET"));
-    // What is not shown moves nothing, the revision neither.
+    // A change of a field that is not shown changes nothing, not even the revision.
     let revision = store.manifest_state(business.id, at(2)).await.unwrap().revision;
     let internal = Vehicle {
         updated: at(2),
@@ -117,7 +117,7 @@ async fn a_listing_follows_its_vehicle() {
         store.manifest_state(business.id, at(2)).await.unwrap().revision,
         revision
     );
-    // A sale shows, and has an end.
+    // The sale is shown, and gives the listing an end.
     follow(&mut store, &business, &car(&json!({"status": "sold"})), at(3))
         .await
         .unwrap();

@@ -1,4 +1,4 @@
-//! The use cases on the store in memory: a vehicle is put in stock, priced and published.
+//! The use cases on the store in memory: a vehicle is created, priced and published.
 
 use forecourt_accounts::{Business, Caller};
 use forecourt_kernel::{BusinessId, Clock as _, ScopeSet, Timestamp, testing::FixedClock};

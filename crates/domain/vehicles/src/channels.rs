@@ -1,4 +1,4 @@
-//! Where a vehicle is advertised (contract, "Vehicles": channels; decisions §7).
+//! Publishing a vehicle on channels (contract, "Vehicles": channels; decisions §7).
 
 use forecourt_accounts::Business;
 use forecourt_kernel::Timestamp;
@@ -9,7 +9,7 @@ use crate::declare::{Detail, FieldValue, ViewContext, section};
 use crate::{Data, MediumKind, Vehicle, VehicleDraft, VehicleStatus};
 
 section! {
-    /// How channels are to advertise a vehicle.
+    /// The advertising options of the channels.
     pub struct ChannelOptions: ChannelOptionsPatch {
         /// Options of platform_a.
         platform_a: PlatformA;
@@ -19,33 +19,33 @@ section! {
 }
 
 section! {
-    /// How platform_a is to advertise a vehicle.
+    /// The advertising options of platform_a.
     pub struct PlatformA: PlatformAPatch {
-        /// In its search.
+        /// Show it in the search of platform_a.
         advert: bool;
-        /// On the dealer's own website by way of it.
+        /// Show it on the dealer's own website by way of platform_a.
         advertiser: bool;
-        /// On the dealer's page.
+        /// Show it on the dealer's page.
         profile: bool;
-        /// In the manufacturer's locator.
+        /// Show it in the manufacturer's locator.
         locator: bool;
-        /// As a demonstrator.
+        /// Advertise it as a demonstrator.
         demo: bool;
-        /// With the price on application.
+        /// Advertise it with the price on application.
         poa: bool;
-        /// Not in exports.
+        /// Leave it out of exports.
         exclude: bool;
-        /// Over what was entered there.
+        /// Overwrite entries that were made on platform_a.
         overwrite: bool;
-        /// With the differences shown.
+        /// Show differences to platform_a.
         discrepancy: bool;
     }
 }
 
 section! {
-    /// How platform_b is to advertise a vehicle.
+    /// The advertising options of platform_b.
     pub struct PlatformB: PlatformBPatch {
-        /// Where it is to be collected.
+        /// Place of collection.
         location: String;
     }
 }
@@ -56,36 +56,36 @@ impl ChannelOptions {
     }
 }
 
-/// Where a vehicle is published, as `GET` and `PUT /2.0/vehicles/{id}/channels` answer.
+/// The channels of a vehicle.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = VehicleChannels))]
 pub struct ChannelsView<'a> {
-    /// Whether it is published on a channel.
+    /// `true` if it is published on a channel.
     published: bool,
-    /// The business's channels.
+    /// Channels of the business.
     channels: Vec<ChannelView<'a>>,
-    /// How channels are to advertise it.
+    /// Advertising options of the channels.
     #[cfg_attr(feature = "openapi", schema(value_type = crate::view::ChannelOptionsSchema))]
     options: OptionsView<'a>,
 }
 
-/// A channel, and what it does with a vehicle.
+/// A channel, and the state of a vehicle on it.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = VehicleChannel))]
 struct ChannelView<'a> {
-    /// Its id.
+    /// Channel id.
     id: &'a str,
-    /// Its name.
+    /// Name of the channel.
     name: &'a str,
-    /// What sort of channel it is.
+    /// Category of the channel.
     category: &'a str,
-    /// Whether the vehicle is published there.
+    /// `true` if the vehicle is published on the channel.
     enabled: bool,
-    /// Whether it is being taken off.
+    /// `true` if the vehicle is being removed from the channel.
     removing: bool,
-    /// Whether nothing of it is shown there: it is not published there, a draft, or sold for too long.
+    /// `true` if the channel does not show it: it is not published there, is a draft, or was sold too long ago.
     offline: bool,
-    /// What keeps the channel from showing it; empty if nothing does.
+    /// Reason why the channel cannot show it; empty if there is none.
     error: &'a str,
 }
 
@@ -103,7 +103,7 @@ impl Serialize for OptionsView<'_> {
 }
 
 impl<'a> ChannelsView<'a> {
-    /// Where `vehicle` is published at `now`, of the channels of `business`.
+    /// Returns the state of `vehicle` on the channels of `business` at `now`.
     pub fn new(vehicle: &'a Vehicle, business: &'a Business, now: Timestamp) -> Self {
         let content = &vehicle.content;
         let shown = vehicle.is_advertised(business, now);
@@ -131,7 +131,7 @@ impl<'a> ChannelsView<'a> {
     }
 }
 
-/// What is missing before a vehicle may be published (decisions §7), by dot-path.
+/// Returns the dot-paths of the fields that publishing needs and that are empty (decisions §7).
 pub(crate) fn missing_for_publishing(content: &VehicleDraft) -> Vec<&'static str> {
     let data = &content.data;
     let price = data.stock.price_website.is_some_and(|price| price.minor() > 0);
@@ -143,8 +143,8 @@ pub(crate) fn missing_for_publishing(content: &VehicleDraft) -> Vec<&'static str
     missing
 }
 
-/// What is missing of what says which vehicle it is, without which none is published or taken into stock (decisions §7), by
-/// dot-path.
+/// Returns the dot-paths of the identity fields that are empty. A vehicle needs them to be published or taken into stock
+/// (decisions §7).
 pub(crate) fn missing_of_identity(data: &Data) -> Vec<&'static str> {
     let vehicle = &data.vehicle;
     absent(&[
@@ -154,7 +154,8 @@ pub(crate) fn missing_of_identity(data: &Data) -> Vec<&'static str> {
     ])
 }
 
-/// What a buyer looks for in an advert: without it a vehicle can be published, and is hard to find.
+/// Returns the dot-paths of empty fields that buyers look for in an advert. A vehicle can be published without them, but is hard
+/// to find.
 fn advised_for_adverts(content: &VehicleDraft) -> Vec<&'static str> {
     let data = &content.data;
     let vehicle = &data.vehicle;
@@ -184,60 +185,60 @@ fn absent(wanted: &[(&'static str, bool)]) -> Vec<&'static str> {
         .collect()
 }
 
-/// Whether stock of this type is offered for sale at all.
+/// Returns `true` if vehicles of this stock type can be offered for sale.
 pub(crate) const fn can_be_published(kind: StockType) -> bool {
     matches!(kind, StockType::InStock | StockType::ToOrder)
 }
 
-/// What keeps a vehicle from being published, as `GET /2.0/vehicles/{id}/publish-check` answers.
+/// The result of a check before publishing a vehicle.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = PublishCheck))]
 pub struct PublishCheck<'a> {
     /// Vehicle id.
     id: i64,
-    /// Whether it may be published now.
+    /// `true` if it may be published now.
     ready: bool,
-    /// Whether its stock type and status allow it.
+    /// `true` if its stock type and status allow publishing.
     publishable: bool,
-    /// How many vehicles may be for sale.
+    /// Limit of vehicles for sale.
     limit: PublishLimit,
-    /// What is missing, by the business's channels.
+    /// Missing fields, by channel of the business.
     channels: Vec<ChannelCheck<'a>>,
 }
 
-/// How many vehicles may be for sale.
+/// The limit of vehicles for sale.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PublishLimit {
-    /// At most so many; null is no limit.
+    /// Maximum number of vehicles for sale; null for no limit.
     #[cfg_attr(feature = "openapi", schema(required))]
     limit: Option<u32>,
-    /// So many are for sale or reserved.
+    /// Number of vehicles that are for sale or reserved.
     used: u32,
-    /// Whether one more would be too many.
+    /// `true` if publishing this vehicle would exceed the limit.
     reached: bool,
 }
 
-/// What a channel misses.
+/// The fields that a channel misses.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ChannelCheck))]
 struct ChannelCheck<'a> {
     /// Channel id.
     id: &'a str,
-    /// Its name.
+    /// Name of the channel.
     name: &'a str,
-    /// Whether the vehicle is published there.
+    /// `true` if the vehicle is published on the channel.
     enabled: bool,
-    /// Whether nothing is missing.
+    /// `true` if nothing is missing.
     ready: bool,
-    /// Dot-paths of the fields without which it cannot be published.
+    /// Dot-paths of the empty fields that publishing needs.
     missing: Vec<&'static str>,
-    /// Dot-paths of the fields without which it is hard to find.
+    /// Dot-paths of the empty fields that buyers search by.
     advised: Vec<&'static str>,
 }
 
 impl<'a> PublishCheck<'a> {
-    /// The verdict on `vehicle`, while `for_sale` vehicles of `business` are for sale or reserved.
+    /// Checks `vehicle`, while `for_sale` vehicles of `business` are for sale or reserved.
     pub fn new(vehicle: &'a Vehicle, business: &'a Business, for_sale: u32) -> Self {
         let content = &vehicle.content;
         let limit = business.settings.publish_limit;

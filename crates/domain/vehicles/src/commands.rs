@@ -1,4 +1,4 @@
-//! The requests of callers: parsed, not yet checked against what storage holds.
+//! The commands of callers: parsed, but not yet checked against storage.
 
 use forecourt_accounts::Business;
 use forecourt_files::StoredFile;
@@ -22,58 +22,59 @@ pub struct NewVehicle {
     pub kind: StockType,
     /// Its registration mark.
     pub registration: Option<Registration>,
-    /// The country that it is in; the business's if it is not given.
+    /// The country that it is in; by default the business's.
     pub country: Option<Country>,
-    /// Who of the staff it is assigned to.
+    /// The staff user that it is assigned to.
     pub owner: Option<StaffId>,
     /// The record that it is a variant of.
     pub parent: Option<VehicleId>,
-    /// What is known of it.
+    /// The sections of its data.
     pub data: Box<DataPatch>,
 }
 
-/// `PATCH /2.0/vehicles/{id}`. What is `None` stays; what is `Some(None)` goes, and the country back to the business's.
+/// `PATCH /2.0/vehicles/{id}`. A field that is `None` stays unchanged. `Some(None)` clears it, and resets the country to the
+/// business's.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct UpdateVehicle {
     /// Its registration mark.
     pub registration: Option<Option<Registration>>,
     /// The country that it is in.
     pub country: Option<Option<Country>>,
-    /// Who of the staff it is assigned to.
+    /// The staff user that it is assigned to.
     pub owner: Option<Option<StaffId>>,
     /// The record that it is a variant of.
     pub parent: Option<Option<VehicleId>>,
-    /// What changes of what is known of it.
+    /// The changes of its data.
     pub data: Box<DataPatch>,
 }
 
 /// `PUT /2.0/vehicles/{id}/channels`
 #[derive(Clone, PartialEq, Debug)]
 pub struct SetChannels {
-    /// The channels that it is to be published on, by id, and no others; `None` leaves them.
+    /// The ids of the channels to publish it on, which replace the present ones; `None` leaves them.
     pub channels: Option<Vec<String>>,
-    /// What to change of how channels advertise it.
+    /// The changes of the channels' advertising options.
     pub options: ChannelOptionsPatch,
 }
 
 /// `PUT /2.0/vehicles/{id}/tags`
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SetTags {
-    /// The full set of tags; of several choices of one tag the last counts.
+    /// The full set of tags. If a tag is chosen more than once, the last choice counts.
     pub tags: Vec<TagChoice>,
 }
 
-/// When a reservation was agreed on, as a caller gives it.
+/// The date of a reservation, as a caller gives it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ReservationDate {
-    /// On this day.
+    /// A day.
     Day(Date),
-    /// At this moment.
+    /// A moment.
     Moment(Timestamp),
 }
 
 impl ReservationDate {
-    /// The moment; of a day its first one in UTC.
+    /// Returns the moment; for a day its first one in UTC.
     pub fn moment(self) -> Timestamp {
         match self {
             Self::Day(day) => day.midnight(),
@@ -85,17 +86,17 @@ impl ReservationDate {
 /// `POST /2.0/vehicles/{id}/reserve`
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ReserveVehicle {
-    /// The contact that it is for.
+    /// The contact that reserves it.
     pub customer: ContactId,
-    /// How the deposit is paid.
+    /// The payment method of the deposit.
     pub method: ReservationMethod,
-    /// The deposit with any tax inside it; the vehicle's or the business's own if it is not given.
+    /// The deposit including any tax; by default the vehicle's or the business's own.
     pub deposit: Option<Money>,
-    /// When it was agreed on; today in UTC if that is not given.
+    /// The date of the agreement; by default today in UTC.
     pub date: Option<ReservationDate>,
-    /// What the payer or the terminal calls the payment; may be empty.
+    /// The payer's or the terminal's reference of the payment; may be empty.
     pub transaction: Line,
-    /// Whether to invoice a deposit that is paid.
+    /// `true` to invoice a deposit that is paid.
     pub create_invoice: bool,
 }
 
@@ -104,9 +105,9 @@ pub struct ReserveVehicle {
 pub struct SellVehicle {
     /// The contact that buys it.
     pub customer: Option<ContactId>,
-    /// The price that was agreed on.
+    /// The agreed price.
     pub price: Option<Money>,
-    /// The day of the sale; today in UTC if it is not given.
+    /// The day of the sale; by default today in UTC.
     pub date: Option<Date>,
 }
 
@@ -115,53 +116,53 @@ pub struct SellVehicle {
 pub struct MakeOffer {
     /// The offer: above 0.
     pub offer: Money,
-    /// The most that may be offered: not below the offer.
+    /// The maximum offer: not below the offer.
     pub max_offer: Option<Money>,
     /// The last day of the offer: today in UTC or later.
     pub expiry: Date,
-    /// Who of the staff appraised the vehicle.
+    /// The staff user who appraised the vehicle.
     pub appraised_by: StaffId,
-    /// What they noted; may be empty.
+    /// Their notes; may be empty.
     pub comments: LongText,
 }
 
 /// `POST /2.0/vehicles/{id}/appraisal/accept`
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct AcceptOffer {
-    /// What was agreed on: above 0, and at most the most that may be offered; the offer if it is not given.
+    /// The agreed amount: above 0, and at most the maximum offer. By default it is the offer.
     pub agreed_amount: Option<Money>,
 }
 
 /// `POST /2.0/vehicles/{id}/documents`
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AddVehicleDocument {
-    /// What the caller calls the file: the last part of it counts. Without one it is called `document`.
+    /// The caller's file name, of which only the last part of a path is used. The default is `document`.
     pub filename: Option<String>,
-    /// What it is, in words; may be empty unless it is public.
+    /// A description; may be empty unless the document is public.
     pub description: LongText,
-    /// Whether it may be shown to the public.
+    /// `true` if it may be shown to the public.
     pub public: bool,
-    /// The file, whose content is stored.
+    /// The file, whose content is already stored.
     pub file: StoredFile,
 }
 
-/// `PATCH /2.0/vehicles/{id}/documents/{document_id}`. What is `None` stays.
+/// `PATCH /2.0/vehicles/{id}/documents/{document_id}`. A field that is `None` stays unchanged.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct UpdateVehicleDocument {
-    /// What it is, in words.
+    /// The description.
     pub description: Option<LongText>,
-    /// Whether it may be shown to the public.
+    /// `true` if it may be shown to the public.
     pub public: Option<bool>,
 }
 
 /// `POST /2.0/vehicles/{id}/media`
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum AddMedium {
-    /// A file whose content is stored.
+    /// A file whose content is already stored.
     File {
-        /// Its kind; if it is not given, a picture becomes a photo and a video a video.
+        /// Its kind; by default a picture becomes a photo and a video a video.
         kind: Option<MediumKind>,
-        /// The file, and what was made of it.
+        /// The file, and the copies made from it.
         upload: Upload,
     },
     /// A video on YouTube.
@@ -171,7 +172,7 @@ pub enum AddMedium {
 /// `PUT /2.0/vehicles/{id}/media/order`
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct OrderMedia {
-    /// The ids of the media to show first, in their order.
+    /// The ids of the media to show first, in this order.
     pub media: Vec<String>,
 }
 
@@ -180,53 +181,53 @@ pub struct OrderMedia {
 pub struct StartDrive {
     /// The contact that drives.
     pub contact: ContactId,
-    /// The number of their driving licence; the contact's if it is not given.
+    /// The number of the driving licence; by default the contact's.
     pub license_number: Option<Line>,
-    /// The code by which a third party may look it up; the contact's if it is not given.
+    /// The code with which a third party may check the licence; by default the contact's.
     pub license_code: Option<Line>,
-    /// The day on which the vehicle is to be back.
+    /// The day on which the vehicle must be back.
     pub return_date: Option<Date>,
-    /// At what time of that day.
+    /// The time of that day.
     pub return_time: Option<TimeOfDay>,
-    /// How full the tank or the battery is, in percent: 0 to 100.
+    /// The level of the tank or the battery in percent, 0 to 100.
     pub fuel: Option<i64>,
-    /// What staff note; may be empty.
+    /// Notes of the staff; may be empty.
     pub note: LongText,
     /// The condition of the vehicle; may be empty.
     pub condition: LongText,
-    /// Where the drive starts.
+    /// The location at which the drive starts.
     pub location: Option<LocationRef>,
-    /// Whether the contact agreed that their data are kept.
+    /// `true` if the contact consented to the storage of their data.
     pub consent: bool,
 }
 
 /// `POST /2.0/vehicles/{id}/test-drives/esign`
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SignDrive {
-    /// Who signs, in print; not empty.
+    /// The name of the signer in print; not empty.
     pub name: Line,
     /// The signature.
     pub signature: SignatureImage,
     /// The address that the request came from.
     pub ip: String,
-    /// What the request's sender calls itself; cut to a line.
+    /// The `User-Agent` of the request, cut to a line.
     pub browser: String,
 }
 
 /// `POST /2.0/vehicles/{id}/test-drives/photo`
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AddDrivePhoto {
-    /// What the caller calls the file: the last part of it counts. Without one it is called `photo` or `video`, with the usual
-    /// ending.
+    /// The caller's file name, of which only the last part of a path is used. The default is `photo` or `video`, with the usual
+    /// extension.
     pub filename: Option<String>,
-    /// The file, and what was made of it.
+    /// The file, and the copies made from it.
     pub upload: Upload,
 }
 
-/// Reads the member `data` of a body that creates a vehicle, or changes one.
+/// Reads the member `data` of a body that creates or changes a vehicle.
 ///
 /// # Errors
-/// Every fault with its dot-path: unknown fields, fields that cannot be written, values that do not fit.
+/// Every fault with its dot-path: unknown fields, fields that cannot be written, and invalid values.
 pub fn read_data(
     sent: &Json,
     business: &Business,
@@ -237,8 +238,8 @@ pub fn read_data(
     found.into_result(patch)
 }
 
-/// As [`read_data`], and also returns what could be read beside the faults: a caller with more to validate reports all faults
-/// together.
+/// As [`read_data`], but also returns the values that could be read in spite of the faults. So a caller with more to validate can
+/// report all faults together.
 pub fn validate_data(
     sent: &Json,
     business: &Business,
@@ -262,7 +263,7 @@ pub fn validate_data(
 /// Reads the member `options` of `PUT /2.0/vehicles/{id}/channels`.
 ///
 /// # Errors
-/// Every fault with its dot-path; what is unknown is passed over.
+/// Every fault with its dot-path; unknown fields are ignored.
 pub fn read_channel_options(
     sent: &Json,
     business: &Business,
@@ -278,55 +279,55 @@ pub fn read_channel_options(
     reader.into_errors().into_result(patch)
 }
 
-/// Which vehicles a list is of (decisions §7). What is `None` does not narrow it.
+/// A filter of vehicles (decisions §7). A field that is `None` does not restrict the result.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct VehicleFilter {
-    /// Of this stock type.
+    /// Stock type.
     pub kind: Option<StockType>,
-    /// In this state.
+    /// State.
     pub status: Option<StatusChoice>,
-    /// With this registration mark, as [`Registration::key`] spells it.
+    /// Registration mark, in the form of [`Registration::key`].
     pub registration: Option<String>,
-    /// With this tag.
+    /// Short code.
     pub tag: Option<VehicleTag>,
-    /// Assigned to this staff user.
+    /// The staff user that the vehicle is assigned to.
     pub owner: Option<StaffId>,
-    /// Published on this channel.
+    /// A channel that it is published on.
     pub channel: Option<String>,
-    /// Carrying the tag of this name.
+    /// The name of a tag that it carries.
     pub tag_name: Option<String>,
-    /// Made then.
+    /// Time of creation.
     pub created: Option<Range<Timestamp>>,
-    /// Last changed then.
+    /// Time of the last change.
     pub updated: Option<Range<Timestamp>>,
-    /// Associated with this lead.
+    /// A lead that it is associated with.
     pub lead: Option<LeadId>,
-    /// Whose fields are so.
+    /// Conditions on fields of its data.
     pub fields: Vec<FieldFilter>,
 }
 
-/// What a field must be for a vehicle to pass.
+/// A condition on a field of a vehicle's data.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct FieldFilter {
-    /// The filter's name, under which storage keeps what it compares.
+    /// The filter's name, under which storage keeps the value to compare.
     pub name: &'static str,
-    /// What it must be.
+    /// The condition.
     pub wanted: FieldCondition,
 }
 
-/// What a filter wants.
+/// The condition of a field filter.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum FieldCondition {
     /// One of these texts, folded.
     AnyOf(Vec<String>),
     /// A text that matches.
     Text(TextFilter),
-    /// A number within; of money the minor units.
+    /// A number in this range; amounts of money are in minor units.
     Within(Range<i64>),
 }
 
 impl FieldCondition {
-    /// Whether a field with this key passes.
+    /// Returns `true` if a field with this key meets the condition.
     pub fn accepts(&self, key: &Key) -> bool {
         match (self, key) {
             (Self::AnyOf(texts), Key::Text(text)) => texts.contains(text),
@@ -337,7 +338,7 @@ impl FieldCondition {
     }
 }
 
-/// Every filter by a field of a vehicle's data, as the fields' declarations say.
+/// Returns every filter by a field of a vehicle's data, as the fields declare them.
 pub fn field_filters() -> Vec<FilterInfo> {
     let mut filters = Vec::new();
     Data::each_filter(&mut |filter| filters.push(filter));
@@ -345,8 +346,8 @@ pub fn field_filters() -> Vec<FilterInfo> {
 }
 
 impl FilterInfo {
-    /// The condition for a text or a pattern. A text is sought under each name that a record may keep it by: a filter
-    /// understands the names that a write does. `make` is the make that is filtered by beside it.
+    /// Returns the condition for a text or a pattern. The condition covers each name under which a record may keep the text, so
+    /// that a filter accepts the same names as a write. `make` is the make that the same request filters by.
     pub fn of_pattern(&self, wanted: TextFilter, make: Option<&str>, catalogue: &Catalogue) -> FieldCondition {
         let TextFilter::Exact(text) = &wanted else {
             return FieldCondition::Text(wanted);
@@ -376,10 +377,10 @@ impl FilterInfo {
         }
     }
 
-    /// The condition for `text`; not for the kinds that compare numbers.
+    /// Returns the condition for `text`. It does not apply to the kinds that compare numbers.
     ///
     /// # Errors
-    /// What the text must be.
+    /// A message that says what the text must be.
     pub fn of_text(&self, text: &str, catalogue: &Catalogue) -> Result<FieldCondition, String> {
         match self.kind {
             FilterKind::Pattern => TextFilter::parse(text)
@@ -394,7 +395,7 @@ impl FilterInfo {
                     .known_locations()
                     .filter(named)
                     .map(|location| fold(&location.id));
-                // A location that was given up before former ones were kept may still be named by its id.
+                // A location that was removed before former ones were kept can still be named by its id.
                 Ok(FieldCondition::AnyOf(found.chain([fold(text)]).collect()))
             }
             FilterKind::Number | FilterKind::Range | FilterKind::MoneyRange => Err("must be a number".into()),
@@ -403,7 +404,7 @@ impl FilterInfo {
 }
 
 impl Vehicle {
-    /// What filters compare its fields by.
+    /// Returns the values that filters compare.
     pub fn keys(&self) -> Vec<(&'static str, Key)> {
         let mut keys = Vec::new();
         self.content.data.each_key(&mut |name, key| keys.push((name, key)));
@@ -412,8 +413,8 @@ impl Vehicle {
 }
 
 impl VehicleFilter {
-    /// Whether `vehicle` passes; the association with a lead is not part of the vehicle, and is not checked. What storage finds
-    /// by its columns is what passes here.
+    /// Returns `true` if the filter accepts `vehicle`. The association with a lead is not part of the vehicle and is not checked.
+    /// A search in storage, which uses columns, must find the same vehicles.
     pub fn matches(&self, vehicle: &Vehicle) -> bool {
         let Self {
             kind,

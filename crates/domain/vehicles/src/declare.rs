@@ -1,8 +1,8 @@
-//! How the sections of a vehicle's data are declared: each field once.
+//! The declaration of the sections of a vehicle's data, in which each field is declared once.
 //!
-//! [`section!`] takes a field's name, its type and what is to be known of it beyond the type ([`FieldInfo`]), and makes of this
-//! the struct that is kept, the patch that a write is, the reading of that patch with its faults, the representation for each
-//! reader ([`ViewContext`]), the filters that lists have by it, and its schema. A new field is one line there.
+//! [`section!`] takes the name, the type and the further properties ([`FieldInfo`]) of each field. From these it generates the
+//! struct that is stored, the patch for a write and its validating reader. It also generates the representation for each reader
+//! ([`ViewContext`]), the list filters and the schema. A new field is one line in a section.
 
 use std::fmt;
 
@@ -16,38 +16,38 @@ use serde_json::Value as Json;
 
 use crate::placeholder::{BusinessTexts, PreviewNotes};
 
-/// Who may write a field.
+/// The callers that may write a field.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
-    /// Callers that create or change a vehicle; all callers read it.
+    /// Callers that create or change a vehicle may write it; all callers read it.
     ReadWrite,
-    /// No caller: writing it is a fault.
+    /// No caller may write it: an attempt is a fault.
     ReadOnly,
-    /// No caller: it may be sent back as it was read, and is ignored.
+    /// No caller may write it, but it may be sent back as it was read, and is then ignored.
     Echoed,
-    /// Only callers that create a vehicle; all callers read it.
+    /// Only callers that create a vehicle may write it; all callers read it.
     OnCreate,
-    /// Callers that create or change a vehicle; no caller reads it.
+    /// Callers that create or change a vehicle may write it; no caller reads it.
     WriteOnly,
 }
 
-/// How much of a field a reduced view shows.
+/// The part of a field that a reduced view shows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Part {
     /// Nothing.
     None,
-    /// Those of its own fields that the view shows.
+    /// The parts of it that the view shows, by the flags of its own fields.
     Some,
-    /// All of it.
+    /// The whole field.
     Whole,
 }
 
-/// How a list of vehicles is filtered by a field.
+/// The way in which a list filter compares a field.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FilterKind {
-    /// By its whole text, without regard to case.
+    /// By its whole text, ignoring case.
     Text,
-    /// By its whole text or a pattern, without regard to case.
+    /// By its whole text or a pattern, ignoring case.
     Pattern,
     /// By a number.
     Number,
@@ -59,43 +59,43 @@ pub enum FilterKind {
     Location,
 }
 
-/// A filter of the list, and the column that it compares.
+/// A filter of the list of vehicles.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FilterInfo {
-    /// The query parameter; storage keeps what it compares under the same name ([`Key`]).
+    /// The query parameter. Storage keeps the value to compare ([`Key`]) under the same name.
     pub name: &'static str,
-    /// How it compares.
+    /// The kind of comparison.
     pub kind: FilterKind,
-    /// What the field is, as its declaration says.
+    /// The description of the field.
     pub description: &'static str,
 }
 
-/// What a field is compared by in filters.
+/// The value of a field that filters compare.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize)]
 #[serde(untagged)]
 pub enum Key {
     /// A text, folded.
     Text(String),
-    /// A number; of money the minor units.
+    /// A number; amounts of money are in minor units.
     Number(i64),
 }
 
-/// What is known of a field beyond its name and type.
+/// The properties of a field beyond its type.
 #[derive(Clone, Copy, Debug)]
 pub struct FieldInfo {
-    /// Its name in JSON. One that ends in `*` stands for every name that begins so.
+    /// Its name in JSON. A name that ends in `*` stands for every name with that prefix.
     pub name: &'static str,
-    /// What it means, for the OpenAPI document.
+    /// Its description, for the OpenAPI document.
     pub description: &'static str,
-    /// Who may write it.
+    /// The callers that may write it.
     pub access: Access,
-    /// Whether reading it needs the scope `vehicle-pricing:read`.
+    /// `true` if reading it needs the scope `vehicle-pricing:read`.
     pub pricing: bool,
-    /// What the simple view shows of it.
+    /// The part of it in the simple view.
     pub simple: Part,
-    /// What the advert of the vehicle shows of it (contract, "Listing").
+    /// The part of it in the advert of the vehicle (contract, "Listing").
     pub advert: Part,
-    /// The filter by it.
+    /// The list filter by this field.
     pub filter: Option<FilterInfo>,
 }
 
@@ -192,7 +192,7 @@ impl FieldInfo {
         self
     }
 
-    /// Whether a member of that name is this field's.
+    /// Returns `true` if a member of that name belongs to this field.
     pub(crate) fn takes(&self, name: &str) -> bool {
         match self.name.strip_suffix('*') {
             Some(beginning) => name.len() > beginning.len() && name.starts_with(beginning) && is_field_name(name),
@@ -201,7 +201,7 @@ impl FieldInfo {
     }
 }
 
-/// How long the name of a field may be whose beginning alone is declared.
+/// Maximum length of a field's name if only its prefix is declared.
 pub(crate) const MAX_FIELD_NAME_BYTES: usize = 64;
 
 fn is_field_name(name: &str) -> bool {
@@ -209,30 +209,30 @@ fn is_field_name(name: &str) -> bool {
     name.len() <= MAX_FIELD_NAME_BYTES && name.bytes().all(word)
 }
 
-/// How much of a vehicle is shown.
+/// The level of detail in which a vehicle is shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Detail {
-    /// What a list needs (decisions §7).
+    /// The fields that a list needs (decisions §7).
     Simple,
     /// Every field.
     Full,
-    /// What its advert shows (contract, "Listing"), except its media and its hash: what is empty is null.
+    /// The fields of its advert (contract, "Listing"), except its media and its hash. Empty texts are null.
     Advert,
 }
 
-/// For whom, and as what, a vehicle is shown.
+/// The reader and the level of detail for which a vehicle is shown.
 #[derive(Clone, Copy, Debug)]
 pub struct ViewContext<'a> {
-    /// How much of it.
+    /// The level of detail.
     pub detail: Detail,
-    /// Whether costs and funding are shown: to who holds `vehicle-pricing:read`.
+    /// `true` to show costs and funding, for callers that have `vehicle-pricing:read`.
     pub pricing: bool,
     texts: BusinessTexts<'a>,
     empty_is_null: bool,
 }
 
 impl<'a> ViewContext<'a> {
-    /// Looks at a vehicle of `business`.
+    /// Creates the context for a vehicle of `business`.
     pub fn new(detail: Detail, pricing: bool, business: &'a Business) -> Self {
         Self {
             detail,
@@ -242,7 +242,7 @@ impl<'a> ViewContext<'a> {
         }
     }
 
-    /// Shows a vehicle as every caller may see it, with placeholders for the texts of the business's file.
+    /// Creates a context that shows only what every caller may see, with placeholders for the texts of the business's record.
     pub(crate) const fn for_preview(detail: Detail, notes: &'a PreviewNotes) -> Self {
         Self {
             detail,
@@ -252,18 +252,18 @@ impl<'a> ViewContext<'a> {
         }
     }
 
-    /// How fields with business text are shown: nothing else of the business may be shown with a field, since previews are kept
-    /// for longer than a business's file.
+    /// Returns the texts of the business's record, or their placeholders. A field must show nothing else of the business, because
+    /// previews are kept longer than a business's record.
     pub(crate) const fn texts(&self) -> &BusinessTexts<'a> {
         &self.texts
     }
 
-    /// Whether a text that is not set shows as null, and not as an empty one.
+    /// Returns `true` if an unset text is shown as null instead of as an empty text.
     pub(crate) const fn empty_is_null(&self) -> bool {
         self.empty_is_null
     }
 
-    /// The context that a field is looked at through; `None` if it is not shown.
+    /// Returns the context for a field; `None` if the field is not shown.
     pub(crate) fn onto(&self, field: &FieldInfo) -> Option<Self> {
         let part = match self.detail {
             _ if field.access == Access::WriteOnly => Part::None,
@@ -286,29 +286,29 @@ impl<'a> ViewContext<'a> {
     }
 }
 
-/// What the values of a write are checked by.
+/// The rules by which the values of a write are checked.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules<'a> {
-    /// The business's lists.
+    /// The option lists of the business.
     pub catalogue: &'a Catalogue,
-    /// The current moment.
+    /// The current time.
     pub now: Timestamp,
-    /// Whether the vehicle is being created.
+    /// `true` if the vehicle is being created.
     pub creating: bool,
 }
 
-/// Reads a write, and gathers its faults with their dot-paths.
+/// Reads a write, and collects its faults with their dot-paths.
 #[derive(Debug)]
 pub struct Reader<'a> {
     rules: Rules<'a>,
     path: String,
-    /// Whether the fields are those of a vehicle's data: unknown ones are faults, and sections cannot be null.
+    /// `true` for the fields of a vehicle's data: unknown ones are faults, and sections cannot be null.
     is_strict: bool,
     errors: ValidationErrors,
 }
 
 impl<'a> Reader<'a> {
-    /// Reads what lies at `path` of a body.
+    /// Creates a reader of the value at `path` of a body.
     pub fn new(rules: Rules<'a>, path: &str) -> Self {
         Self {
             rules,
@@ -318,41 +318,42 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Passes over fields that there are not.
+    /// Makes the reader ignore unknown fields.
     #[must_use]
     pub const fn lenient(mut self) -> Self {
         self.is_strict = false;
         self
     }
 
-    /// What the values are checked by.
+    /// Returns the rules by which the values are checked.
     pub const fn rules(&self) -> &Rules<'a> {
         &self.rules
     }
 
-    /// The faults that were found.
+    /// Returns the faults that were found.
     pub fn into_errors(self) -> ValidationErrors {
         self.errors
     }
 
-    /// Whether so many faults were found that no answer lists more: the rest need not be looked at.
+    /// Returns `true` if there are as many faults as a response lists, so that the rest need not be read.
     pub(crate) fn is_full(&self) -> bool {
         self.errors.as_slice().len() >= MAX_FAULTS
     }
 
-    /// Notes that what is being read is wrong.
+    /// Records a fault of the value that is being read.
     pub(crate) fn fault(&mut self, message: impl Into<String>) {
         self.errors.add(self.path.clone(), message);
     }
 
-    /// Notes that there is no such field.
+    /// Records an unknown field as a fault, unless the reader ignores them.
     pub(crate) fn unknown(&mut self) {
         if self.is_strict {
             self.fault("is no field of a vehicle");
         }
     }
 
-    /// Whether null clears what is being read. It does not clear a whole section of a vehicle's data, nor all of them.
+    /// Returns `true` if null clears the value that is being read. It does not clear a whole section of a vehicle's data, or all
+    /// of them.
     pub(crate) fn takes_null(&self) -> bool {
         !self.is_strict || self.path.bytes().filter(|&byte| byte == b'.').count() > 1
     }
@@ -366,7 +367,7 @@ impl<'a> Reader<'a> {
         value
     }
 
-    /// Whether the field may be written now; that it may not is noted, unless it may be sent back.
+    /// Returns `true` if the field may be written now. If not, it records a fault, unless the field may be sent back.
     pub(crate) fn admits(&mut self, field: &FieldInfo) -> bool {
         match field.access {
             Access::ReadWrite | Access::WriteOnly => true,
@@ -384,35 +385,35 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A type that a field can be of. Its default is the field that is not set.
+/// The type of a field. Its default is the unset field.
 pub trait FieldValue: Clone + PartialEq + Default {
-    /// What a write says of it.
+    /// The change of the field in a write.
     type Patch;
 
-    /// The fields that it has, if it is a group of them.
+    /// Its own fields, if it is a group.
     const FIELDS: &'static [FieldInfo] = &[];
 
-    /// Reads what was sent; null clears. What is wrong is noted in `reader`, and gives `None`.
+    /// Reads a value that was sent; null clears. Faults are recorded in `reader`, and give `None`.
     fn read(sent: &Json, reader: &mut Reader<'_>) -> Option<Self::Patch>;
 
-    /// Reads the member `name`, which is this field's, into what the write says of it so far.
+    /// Reads the member `name`, which belongs to this field, and adds it to the change so far.
     fn read_member(_name: &str, sent: &Json, reader: &mut Reader<'_>, patch: &mut Option<Self::Patch>) {
         *patch = Self::read(sent, reader);
     }
 
-    /// Takes over what a write says.
+    /// Applies a change.
     fn apply(&mut self, patch: Self::Patch);
 
-    /// Shows it.
+    /// Writes the value.
     ///
     /// # Errors
-    /// Those of `serializer`.
+    /// The errors of `serializer`.
     fn show<S: Serializer>(&self, context: &ViewContext<'_>, serializer: S) -> Result<S::Ok, S::Error>;
 
-    /// Shows it as a member of the group that it is in.
+    /// Writes the value as a member of its group.
     ///
     /// # Errors
-    /// Those of `group`.
+    /// The errors of `group`.
     fn show_member<M: SerializeMap>(
         &self,
         name: &'static str,
@@ -422,7 +423,7 @@ pub trait FieldValue: Clone + PartialEq + Default {
         group.serialize_entry(name, &Shown { value: self, context })
     }
 
-    /// What filters compare it by; `None` if it is not set, or no filter compares it.
+    /// Returns the value that filters compare; `None` if it is not set, or no filter compares it.
     fn key(&self) -> Option<Key> {
         None
     }
@@ -430,26 +431,26 @@ pub trait FieldValue: Clone + PartialEq + Default {
     /// Passes to `found` the keys of those of its fields that lists are filtered by.
     fn each_key(&self, _found: &mut dyn FnMut(&'static str, Key)) {}
 
-    /// Takes out of its representation what only `vehicle-pricing:read` shows.
+    /// Removes from its representation the values that need `vehicle-pricing:read`.
     fn withhold_pricing(_shown: &mut Json) {}
 
-    /// Appends to `names` which of its fields are shown, and of what types.
-    fn outline(_lens: &ViewContext<'_>, _names: &mut String) {}
+    /// Appends the names and types of the fields that are shown to `names`.
+    fn outline(_context: &ViewContext<'_>, _names: &mut String) {}
 
-    /// Passes to `found` the filters by its fields.
+    /// Passes the filters by its fields to `found`.
     fn each_filter(_found: &mut dyn FnMut(FilterInfo)) {}
 
-    /// Its schema, as it is read or as it is written.
+    /// Returns its schema, for reading or for writing.
     #[cfg(feature = "openapi")]
     fn schema(side: crate::schema::Side) -> utoipa::openapi::schema::Schema;
 }
 
-/// Whether a field is not set, and so is not kept.
+/// Returns `true` if a field is not set, so that it is not stored.
 pub(crate) fn is_unset<T: FieldValue>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// A value, seen through a context.
+/// A value with the context in which it is shown.
 pub(crate) struct Shown<'a, 'b, T> {
     pub(crate) value: &'a T,
     pub(crate) context: &'a ViewContext<'b>,
@@ -465,15 +466,15 @@ impl<T: FieldValue> Serialize for Shown<'_, '_, T> {
 ///
 /// ```text
 /// section! {
-///     /// What the group is.
+///     /// Description of the group.
 ///     pub struct Group: GroupPatch {
-///         /// What the field means.
+///         /// Description of the field.
 ///         field as "name in JSON": Type, flag, flag("argument");
 ///     }
 /// }
 /// ```
 ///
-/// The name in JSON may be left out if it is the field's. The flags are the methods of [`FieldInfo`].
+/// The name in JSON may be omitted if it is the field's. The flags are the methods of [`FieldInfo`].
 macro_rules! section {
     (
         $(#[$meta:meta])*
@@ -495,11 +496,11 @@ macro_rules! section {
             )+
         }
 
-        /// What a write says of the fields of
+        /// A change of the fields of
         #[doc = concat!("[`", stringify!($Section), "`].")]
         #[derive(Clone, PartialEq, Debug, Default)]
         pub struct $Patch {
-            /// Whether the fields that the write does not name are cleared.
+            /// `true` to clear the fields that the write does not name.
             pub cleared: bool,
             $(
                 $(#[doc = $doc])+

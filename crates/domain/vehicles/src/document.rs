@@ -1,4 +1,4 @@
-//! The documents that are kept with a vehicle (contract, "Vehicle document"; decisions §7).
+//! The documents of a vehicle (contract, "Vehicle document"; decisions §7).
 
 use forecourt_files::{FileKind, StoredFile};
 use forecourt_kernel::{Line, LongText, Timestamp, VehicleId, Version};
@@ -11,44 +11,44 @@ forecourt_kernel::ids! {
     VehicleDocumentId;
 }
 
-/// What is kept of a document besides its identity and its stamps.
+/// The content of a document: everything except its id, its vehicle, its version and its time of upload.
 ///
-/// Its serialised form is what storage keeps: a new member needs `#[serde(default)]`, and none is ever renamed.
+/// Storage keeps its serialised form: a new member needs `#[serde(default)]`, and no member is ever renamed.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct VehicleDocumentContent {
-    /// What it is called.
+    /// Its file name.
     pub name: Line,
-    /// What it is, in words; may be empty.
+    /// A description; may be empty.
     pub description: LongText,
-    /// Whether it may be shown to the public. Its content is read through the API alone, whatever this says.
+    /// `true` if it may be shown to the public. In either case its content is read through the API only.
     pub public: bool,
     /// The file.
     pub file: StoredFile,
 }
 
-/// A document that is kept with a vehicle.
+/// A document of a vehicle.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct VehicleDocument {
-    /// Its number, unique across businesses.
+    /// Its id, unique across businesses.
     pub id: VehicleDocumentId,
-    /// The vehicle that it is kept with.
+    /// The vehicle that it belongs to.
     pub vehicle: VehicleId,
-    /// Which state of it this is.
+    /// The version, raised with each change.
     pub version: Version,
-    /// When it was uploaded.
+    /// The time of the upload.
     pub uploaded: Timestamp,
     /// Everything else.
     pub content: VehicleDocumentContent,
 }
 
 impl VehicleDocument {
-    /// How many a vehicle may have.
+    /// Maximum number of documents of a vehicle.
     pub const MAX_PER_VEHICLE: u32 = 500;
 
-    /// Whether a file of that kind can be a document.
+    /// Checks that a file of this kind can be a document.
     ///
     /// # Errors
-    /// [`WrongFileKind`] if not.
+    /// [`WrongFileKind`] if it cannot.
     pub const fn check_kind(kind: FileKind) -> Result<(), WrongFileKind> {
         match kind {
             FileKind::Pdf | FileKind::Jpeg | FileKind::Png => Ok(()),
@@ -59,7 +59,7 @@ impl VehicleDocument {
     }
 }
 
-/// What a file is called by a caller who sends it: the last part of a path, and `otherwise` if nothing is left of it.
+/// Returns the last part of the path that a caller gives as a file name, or `otherwise` if nothing is left of it.
 pub(crate) fn last_part(filename: &str, otherwise: &str) -> String {
     let last = filename.rsplit(['/', '\\']).next().unwrap_or_default().trim();
     if last.trim_matches('.').is_empty() {
@@ -69,7 +69,7 @@ pub(crate) fn last_part(filename: &str, otherwise: &str) -> String {
     }
 }
 
-/// A document, as it is shown.
+/// A document of a vehicle.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = VehicleDocument))]
 pub struct VehicleDocumentView<'a> {
@@ -77,27 +77,27 @@ pub struct VehicleDocumentView<'a> {
     #[serde(serialize_with = "in_text")]
     #[cfg_attr(feature = "openapi", schema(value_type = String, example = "17"))]
     id: VehicleDocumentId,
-    /// What it is called.
+    /// File name.
     name: &'a str,
-    /// What it is, in words; may be empty.
+    /// Description; may be empty.
     description: &'a str,
-    /// Whether it may be shown to the public.
+    /// `true` if it may be shown to the public.
     public: bool,
-    /// The usual ending of the names of such files, without a dot.
+    /// Usual extension of files of this kind, without a dot.
     #[cfg_attr(feature = "openapi", schema(example = "pdf"))]
     extension: &'static str,
-    /// The media type.
+    /// Media type.
     #[cfg_attr(feature = "openapi", schema(example = "application/pdf"))]
     mime: &'static str,
-    /// How long it is, in bytes.
+    /// Length in bytes.
     size: u64,
-    /// The same to be read.
+    /// Length as text with a unit.
     #[cfg_attr(feature = "openapi", schema(example = "1.2 MB"))]
     size_label: String,
-    /// What to show it as: `pdf` or `image`.
+    /// Icon to show for it: `pdf` or `image`.
     #[cfg_attr(feature = "openapi", schema(example = "pdf"))]
     icon: &'static str,
-    /// When it was uploaded, epoch seconds.
+    /// Time of the upload, epoch seconds.
     #[cfg_attr(feature = "openapi", schema(value_type = i64))]
     uploaded: Timestamp,
     /// Raised by one with each change, from 1.
@@ -111,7 +111,7 @@ fn in_text<S: Serializer>(id: &VehicleDocumentId, serializer: S) -> Result<S::Ok
 }
 
 impl<'a> VehicleDocumentView<'a> {
-    /// How `document` is shown.
+    /// Returns the representation of `document`.
     pub fn new(document: &'a VehicleDocument) -> Self {
         let VehicleDocument {
             id,
@@ -142,7 +142,7 @@ impl<'a> VehicleDocumentView<'a> {
     }
 }
 
-/// A number of bytes in the greatest unit of which there is one, with at most one decimal.
+/// Formats a number of bytes in the largest unit of which there is at least one, with at most one decimal.
 fn size_label(bytes: u64) -> String {
     const UNIT: u64 = 1024;
     if bytes < UNIT {

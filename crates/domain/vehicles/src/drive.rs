@@ -1,4 +1,4 @@
-//! Test drives: who has a vehicle out, on what terms, and when it comes back (contract, "Test drive"; decisions §7).
+//! Test drives: the contact that drives, the terms, and the time of return (contract, "Test drive"; decisions §7).
 
 use std::fmt::{self, Write as _};
 use std::str::FromStr;
@@ -19,17 +19,17 @@ forecourt_kernel::ids! {
     TestDriveId;
 }
 
-/// Digits and capitals without those that are read as others (0 and O, 1, I and L) and without U.
+/// Digits and capitals without U and without those that are easily misread (0 and O, 1, I and L).
 const ALPHABET: &[u8; 30] = b"23456789ABCDEFGHJKMNPQRSTVWXYZ";
 const CODE_CHARS: usize = 8;
 
-/// The short code by which people name a test drive, unique in its business.
+/// A short code that names a test drive, unique in its business.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct DriveCode(String);
 
 impl DriveCode {
-    /// A code that hardly any other drive has: there are 30⁸.
+    /// Draws a code. Another drive is unlikely to have it: there are 30⁸ codes.
     pub fn random(random: &dyn Random) -> Self {
         let mut bytes = [0; 8];
         random.fill(&mut bytes);
@@ -43,18 +43,18 @@ impl DriveCode {
         Self(code)
     }
 
-    /// Takes a code from storage.
+    /// Wraps a code from storage.
     pub const fn stored(code: String) -> Self {
         Self(code)
     }
 
-    /// The code as text.
+    /// Returns the code as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// Reads a code to the letter.
+/// Reads a code, case-sensitively.
 impl FromStr for DriveCode {
     type Err = InvalidDriveCode;
 
@@ -67,7 +67,7 @@ impl FromStr for DriveCode {
     }
 }
 
-/// The text is no code that a drive can have.
+/// The error for a text that cannot be the code of a drive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("no test drive has such a code")]
 pub struct InvalidDriveCode;
@@ -86,7 +86,7 @@ pub struct TimeOfDay {
 }
 
 impl TimeOfDay {
-    /// Minutes since midnight.
+    /// Returns the minutes since midnight.
     fn minutes(self) -> u32 {
         self.minutes.into()
     }
@@ -132,7 +132,7 @@ impl From<TimeOfDay> for String {
     }
 }
 
-/// The text is no time of day.
+/// The error for a text that is not a time of day.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("must be a time in the form HH:MM")]
 pub struct InvalidTimeOfDay;
@@ -142,10 +142,10 @@ pub struct InvalidTimeOfDay;
 pub struct SignatureImage(String);
 
 impl SignatureImage {
-    /// How long the data URL may be, in bytes.
+    /// Maximum length of the data URL, in bytes.
     pub const MAX_BYTES: usize = 512 * 1024;
 
-    /// The data URL.
+    /// Returns the data URL.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -174,7 +174,7 @@ impl FromStr for SignatureImage {
     }
 }
 
-/// The text is no signature.
+/// The reasons why a text is not the image of a signature.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum InvalidSignature {
     /// It is not the data URL of an image.
@@ -186,28 +186,28 @@ pub enum InvalidSignature {
 }
 
 /// The signature of a test drive's terms. Its serialised form is part of the drive's document: a new member needs
-/// `#[serde(default)]`, and none is ever renamed.
+/// `#[serde(default)]`, and no member is ever renamed.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct DriveSignature {
-    /// Who signed, in print.
+    /// The name of the signer in print.
     pub name: Line,
-    /// When it was signed.
+    /// The time of signing.
     pub signed: Timestamp,
     /// The address that the request came from.
     pub ip: String,
-    /// What the request's sender calls itself.
+    /// The `User-Agent` of the request.
     pub browser: Line,
     /// The MD5 of the terms, in hexadecimal.
     pub terms_md5: String,
     /// The SHA-1 of the terms, in hexadecimal.
     pub terms_sha1: String,
-    /// The image as a data URL, kept beside the document since it is long. `None` where the drive was read without it; to save
-    /// such a drive leaves the image as it is. Empty once the person is forgotten.
+    /// The image as a data URL. It is long, so it is kept outside the document. `None` if the drive was read without it; saving
+    /// such a drive leaves the image unchanged. Empty once the person is erased.
     #[serde(skip)]
     pub signature: Option<String>,
 }
 
-/// The digests of a text, in hexadecimal: MD5 and SHA-1, as the contract says. They identify the text and protect nothing.
+/// Returns the MD5 and SHA-1 of a text in hexadecimal, as the contract requires. They identify the text and protect nothing.
 pub(crate) fn digests(text: &str) -> (String, String) {
     let hexadecimal = |bytes: &[u8]| {
         bytes.iter().fold(String::new(), |mut text, byte| {
@@ -221,70 +221,69 @@ pub(crate) fn digests(text: &str) -> (String, String) {
     )
 }
 
-/// A photo or video of a test drive. Its serialised form is part of the drive's document: a new member needs
-/// `#[serde(default)]`, and none is ever renamed.
+/// A photo or video of a test drive. Its serialised form is part of the drive's document: a new member needs `#[serde(default)]`,
+/// and no member is ever renamed.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct DrivePhoto {
-    /// What the caller calls it.
+    /// The caller's file name.
     pub filename: Line,
-    /// Whether it is a video.
+    /// `true` for a video.
     pub video: bool,
-    /// The name of the file.
+    /// The name of the file in the store.
     pub file: FileName,
-    /// The name of its least copy; `None` of a video.
+    /// The name of its smallest copy; `None` for a video.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thumbnail: Option<FileName>,
 }
 
-/// What is kept of a test drive besides its identity.
+/// The content of a test drive: everything except its id, its vehicle and its code.
 ///
-/// Its serialised form is what storage keeps as one document: a new member needs `#[serde(default)]`, and none is ever
-/// renamed.
+/// Storage keeps its serialised form as one document: a new member needs `#[serde(default)]`, and no member is ever renamed.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct TestDriveContent {
-    /// The contact that drives; `None` once that is deleted.
+    /// The contact that drives; `None` once the contact is deleted.
     pub contact: Option<ContactId>,
-    /// The number of their driving licence.
+    /// The number of the driving licence.
     pub license_number: Line,
-    /// The code by which a third party may look it up.
+    /// The code with which a third party may check the licence.
     pub license_code: Line,
-    /// Whether the number was given for the drive, and not copied from the contact.
+    /// `true` if the number was given for the drive, `false` if it was copied from the contact.
     #[serde(default, skip_serializing_if = "is_false")]
     pub gave_license_number: bool,
-    /// Whether the code was given for the drive.
+    /// `true` if the code was given for the drive, `false` if it was copied from the contact.
     #[serde(default, skip_serializing_if = "is_false")]
     pub gave_license_code: bool,
-    /// Their national insurance number, when the drive started.
+    /// The driver's national insurance number, as of the start of the drive.
     pub ni: Line,
-    /// The day on which they were born, when the drive started.
+    /// The driver's date of birth, as of the start of the drive.
     pub dob: Option<Date>,
-    /// The day on which their licence had last been checked when the drive started.
+    /// The day of the licence's last check, as of the start of the drive.
     pub license_checked: Option<Date>,
-    /// Who of the staff had checked it.
+    /// The staff user who checked it.
     pub license_checked_by: Option<StaffId>,
-    /// The day on which the vehicle is to be back.
+    /// The day on which the vehicle must be back.
     pub return_date: Option<Date>,
-    /// At what time of that day.
+    /// The time of that day.
     pub return_time: Option<TimeOfDay>,
-    /// How full the tank or the battery was, in percent.
+    /// The level of the tank or the battery, in percent.
     pub fuel: Option<u8>,
-    /// What staff noted; may be empty.
+    /// Notes of the staff; may be empty.
     pub note: LongText,
     /// The condition of the vehicle; may be empty.
     pub condition: LongText,
-    /// Where the drive started, by the location's id.
+    /// The id of the location at which the drive started.
     pub location: Option<String>,
-    /// Whether the contact agreed that their data are kept.
+    /// `true` if the contact consented to the storage of their data.
     pub consent: bool,
     /// Photos and videos, in the order in which they were added.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub photos: Vec<DrivePhoto>,
-    /// The signature of the terms, once there is one.
+    /// The signature of the terms; `None` until they are signed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub esign: Option<DriveSignature>,
-    /// When it started.
+    /// The time of the start.
     pub started: Timestamp,
-    /// When it ended; `None` while it is active.
+    /// The time of the end; `None` while the drive is active.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<Timestamp>,
 }
@@ -297,7 +296,7 @@ const fn is_false(value: &bool) -> bool {
 /// A test drive.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TestDrive {
-    /// Its number, unique across businesses.
+    /// Its id, unique across businesses.
     pub id: TestDriveId,
     /// The vehicle.
     pub vehicle: VehicleId,
@@ -308,136 +307,137 @@ pub struct TestDrive {
 }
 
 impl TestDrive {
-    /// How many photos and videos it may have.
+    /// Maximum number of photos and videos of a drive.
     pub const MAX_PHOTOS: usize = 100;
 
-    /// Whether it has not ended. Of each vehicle one drive at most is.
+    /// Returns `true` if it has not ended. At most one drive of a vehicle is active.
     pub const fn is_active(&self) -> bool {
         self.content.ended.is_none()
     }
 }
 
-/// What a test drive takes from the record of the contact that drives.
+/// The values that a test drive copies from the record of the contact that drives.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Driver {
-    /// Their name; may be empty.
+    /// Name; may be empty.
     pub name: String,
-    /// Their address; may be empty.
+    /// E-mail address; may be empty.
     pub email: String,
-    /// The number of their driving licence; may be empty.
+    /// The number of the driving licence; may be empty.
     pub license_number: String,
-    /// The code by which a third party may look it up; may be empty.
+    /// The code with which a third party may check the licence; may be empty.
     pub license_code: String,
-    /// The day on which it was last checked.
+    /// The day on which the licence was last checked.
     pub license_checked: Option<Date>,
-    /// Who of the staff checked it.
+    /// The staff user who checked it.
     pub license_checked_by: Option<StaffId>,
-    /// Their national insurance number; may be empty.
+    /// National insurance number; may be empty.
     pub ni: String,
-    /// The day on which they were born.
+    /// Date of birth.
     pub dob: Option<Date>,
 }
 
-/// A test drive, as it is shown.
+/// A test drive.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = TestDrive))]
 pub struct TestDriveView<'a> {
-    /// Its code.
+    /// Code of the drive.
     #[cfg_attr(feature = "openapi", schema(example = "K7M2XQ9B"))]
     code: &'a str,
-    /// Whether it has not ended.
+    /// `true` if the drive has not ended.
     active: bool,
-    /// The contact that drives; null once that is deleted.
+    /// Contact that drives; null once the contact is deleted.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<i64>, required))]
     contact: Option<ContactId>,
-    /// The number of their driving licence; may be empty. Where it comes from the contact's record, it is shown with the scope
+    /// Number of the driving licence; may be empty. A number from the contact's record is shown only with the scope
     /// contacts:read.
     license_number: &'a str,
-    /// The code by which a third party may look it up; may be empty. As for the number.
+    /// Code with which a third party may check the licence; may be empty. A code from the contact's record is shown only with the
+    /// scope contacts:read.
     license_code: &'a str,
-    /// Their national insurance number; may be empty. It is shown with the scope contacts:read, and so are the next three.
+    /// National insurance number; may be empty. Shown only with the scope contacts:read.
     ni: &'a str,
-    /// The day on which they were born; null if unknown.
+    /// Date of birth; null if unknown. Shown only with the scope contacts:read.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = Date, required))]
     dob: Option<Date>,
-    /// The day on which their licence had last been checked; null if it had not.
+    /// Day on which the licence was last checked before the drive; null if it was not. Shown only with the scope contacts:read.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = Date, required))]
     license_checked: Option<Date>,
-    /// Who of the staff had checked it, by name; empty if nobody is known to have.
+    /// Name of the staff user who checked it; empty if unknown. Shown only with the scope contacts:read.
     license_checked_by: String,
-    /// The day on which the vehicle is to be back; null if none was given.
+    /// Day on which the vehicle must be back; null if none was given.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = Date, required))]
     return_date: Option<Date>,
-    /// At what time of that day, as HH:MM; empty if none was given.
+    /// Time of that day, as HH:MM; empty if none was given.
     #[cfg_attr(feature = "openapi", schema(example = "16:30"))]
     return_time: String,
-    /// How full the tank or the battery was, in percent; null if that was not given.
+    /// Level of the tank or the battery in percent; null if it was not given.
     #[cfg_attr(feature = "openapi", schema(minimum = 0, maximum = 100, required))]
     fuel: Option<u8>,
-    /// What staff noted; may be empty.
+    /// Notes of the staff; may be empty.
     note: &'a str,
-    /// The condition of the vehicle; may be empty.
+    /// Condition of the vehicle; may be empty.
     condition: &'a str,
-    /// The number of the location that it started from; null if none was given.
+    /// Number of the location at which the drive started; null if none was given.
     #[cfg_attr(feature = "openapi", schema(required))]
     location: Option<i64>,
-    /// The name of that location; empty if none was given.
+    /// Name of that location; empty if none was given.
     location_name: &'a str,
-    /// Whether the contact agreed that their data are kept.
+    /// `true` if the contact consented to the storage of their data.
     consent: bool,
     /// Photos and videos.
     photo: Vec<DrivePhotoView<'a>>,
-    /// The signature of the terms; null if there is none.
+    /// Signature of the terms; null if there is none.
     #[cfg_attr(feature = "openapi", schema(required))]
     esign: Option<DriveSignatureView<'a>>,
-    /// When it started, epoch seconds.
+    /// Time of the start, epoch seconds.
     #[cfg_attr(feature = "openapi", schema(value_type = i64))]
     started: Timestamp,
-    /// When it ended, epoch seconds; null while it is active.
+    /// Time of the end, epoch seconds; null while the drive is active.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<i64>, required))]
     ended: Option<Timestamp>,
 }
 
-/// A photo or video of a test drive, as it is shown.
+/// A photo or video of a test drive.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = TestDrivePhoto))]
 pub struct DrivePhotoView<'a> {
-    /// What the caller calls it.
+    /// File name.
     filename: &'a str,
-    /// Whether it is a video.
+    /// `true` for a video.
     video: bool,
-    /// Where it is seen: for 15 minutes, then a read shows another address.
+    /// Address of the content, valid for up to 15 minutes. A later read shows a new one.
     url: String,
-    /// Where its least copy is, for as long; null of a video.
+    /// Address of the smallest copy, valid for as long; null for a video.
     #[cfg_attr(feature = "openapi", schema(required))]
     thumbnail_url: Option<String>,
 }
 
-/// The signature of a test drive's terms, as it is shown.
+/// The signature of a test drive's terms.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = TestDriveSignature))]
 struct DriveSignatureView<'a> {
-    /// Who signed, in print.
+    /// Name of the signer in print.
     name: &'a str,
-    /// The image as a data URL; null in the simple view.
+    /// Image as a data URL; null in the simple view.
     #[cfg_attr(feature = "openapi", schema(required, max_length = 524_288))]
     signature: Option<&'a str>,
-    /// When it was signed, epoch seconds.
+    /// Time of signing, epoch seconds.
     #[cfg_attr(feature = "openapi", schema(value_type = i64))]
     signed: Timestamp,
-    /// The address that the request came from.
+    /// Address that the request came from.
     ip: &'a str,
-    /// What the request's sender calls itself.
+    /// `User-Agent` of the request.
     browser: &'a str,
-    /// The MD5 of the terms, in hexadecimal.
+    /// MD5 of the terms, in hexadecimal.
     terms_md5: &'a str,
-    /// The SHA-1 of the terms, in hexadecimal.
+    /// SHA-1 of the terms, in hexadecimal.
     terms_sha1: &'a str,
 }
 
 impl<'a> TestDriveView<'a> {
-    /// How `drive`, which is one of the caller's business, is shown to `by`: what was copied from the contact's record, to those
-    /// who may read contacts.
+    /// Returns the representation of `drive`, a drive of the caller's business, for `by`. Values that were copied from the
+    /// contact's record are shown only to callers that may read contacts.
     pub fn new(drive: &'a TestDrive, by: &'a Caller, addresses: &SignedAddresses, view: View) -> Self {
         let business = &*by.business;
         let may_read_contact = by.may(Scope::ContactsRead);
@@ -523,7 +523,7 @@ impl<'a> TestDriveView<'a> {
     }
 }
 
-/// The name of the location of that id, or the id itself if the business never had one.
+/// Returns the name of the location with this id, or the id itself if the business never had one.
 fn location_name<'a>(business: &'a Business, id: &'a str) -> &'a str {
     let mut known = business.catalogue.known_locations();
     known
@@ -532,7 +532,7 @@ fn location_name<'a>(business: &'a Business, id: &'a str) -> &'a str {
 }
 
 impl<'a> DrivePhotoView<'a> {
-    /// How a photo of one of the drives of `business` is shown.
+    /// Returns the representation of a photo of one of the drives of `business`.
     pub fn new(photo: &'a DrivePhoto, business: &Business, addresses: &SignedAddresses) -> Self {
         let DrivePhoto {
             filename,
@@ -549,7 +549,7 @@ impl<'a> DrivePhotoView<'a> {
     }
 }
 
-/// The mail that sums up a test drive and its terms, to be sent to the contact that drives.
+/// The mail with a summary of a test drive and its terms, for the contact that drives.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DriveSummary {
     /// The drive's code.
@@ -561,7 +561,7 @@ pub struct DriveSummary {
 }
 
 impl DriveSummary {
-    /// Sums up `drive` for `driver`, who has an address.
+    /// Summarises `drive` for `driver`, who has an e-mail address.
     pub(crate) fn new(
         drive: &TestDrive,
         contact: ContactId,
@@ -574,7 +574,7 @@ impl DriveSummary {
         let place = content.location.as_deref().map(|id| location_name(business, id));
         let zone = business.time_zone();
         let day = content.return_date.map(|day| day.to_string()).unwrap_or_default();
-        // A time without a day is one of the day on which the drive started.
+        // A time without a day belongs to the day on which the drive started.
         let zone_day = content.return_date.unwrap_or_else(|| zone.date(started));
         let shown = |time: TimeOfDay| format!("{time} {}", zone.abbreviation(zone_day, time.minutes()));
         let time = content.return_time.map(shown).unwrap_or_default();
@@ -597,23 +597,23 @@ impl DriveSummary {
     }
 }
 
-/// What became of the mail that sums up a test drive.
+/// The result of mailing the summary of a test drive.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = TestDriveEmail))]
 pub struct DriveEmailView<'a> {
-    /// The drive's code.
+    /// Code of the drive.
     code: &'a str,
-    /// The contact.
+    /// Contact that drives.
     #[cfg_attr(feature = "openapi", schema(value_type = i64))]
     contact: ContactId,
-    /// The address that the mail went to.
+    /// Address that the mail was sent to.
     email: &'a str,
-    /// Whether it was sent.
+    /// `true` if it was sent.
     sent: bool,
 }
 
 impl<'a> DriveEmailView<'a> {
-    /// What became of the mail of `summary`.
+    /// Returns the result for the mail of `summary`.
     pub fn new(summary: &'a DriveSummary, sent: bool) -> Self {
         Self {
             code: summary.code.as_str(),

@@ -1,11 +1,11 @@
-//! Why a use case of this area failed.
+//! The errors of the use cases.
 
 use forecourt_invoices::InvoiceError;
 use forecourt_kernel::{StoreError, ValidationErrors, VehicleId, VersionMismatch};
 
 use crate::{TransitionError, VehicleDocumentId};
 
-/// A use case's refusal or failure.
+/// The error of a use case: a refusal or a failure.
 #[derive(Debug, thiserror::Error)]
 pub enum VehicleError {
     /// The business has no vehicle of that id (`vehicle_not_found`).
@@ -14,38 +14,38 @@ pub enum VehicleError {
     /// The request is not valid (`validation_failed`).
     #[error("{0}")]
     Invalid(ValidationErrors),
-    /// More cost rows than a vehicle may have (`vehicle_costs_full`).
+    /// The vehicle would have more cost rows than allowed (`vehicle_costs_full`).
     #[error("a vehicle may have at most {} purchase cost rows", crate::CostRows::MAX)]
     CostsFull,
-    /// The vehicle cannot go from its state to the requested one (`vehicle_status_process_required`,
+    /// The vehicle cannot move from its state to the requested one (`vehicle_status_process_required`,
     /// `vehicle_status_transition_invalid`).
     #[error(transparent)]
     Transition(#[from] TransitionError),
-    /// Fields that publishing needs are not set (`vehicle_publish_incomplete`); by dot-path.
+    /// Fields that publishing needs are not set (`vehicle_publish_incomplete`); holds their dot-paths.
     #[error("fields that publishing needs are missing: {}", .0.join(", "))]
     PublishIncomplete(Vec<&'static str>),
-    /// One vehicle more for sale would be too many (`vehicle_publish_limit_reached`).
+    /// One more vehicle for sale would exceed the limit (`vehicle_publish_limit_reached`).
     #[error("at most {0} vehicles may be for sale")]
     PublishLimitReached(u32),
-    /// There is no reservation to cancel (`vehicle_not_reserved`).
+    /// The vehicle has no reservation to cancel (`vehicle_not_reserved`).
     #[error("the vehicle is not reserved")]
     NotReserved,
-    /// There is a reservation already (`vehicle_already_reserved`).
+    /// The vehicle is already reserved (`vehicle_already_reserved`).
     #[error("the vehicle is reserved already")]
     AlreadyReserved,
-    /// It is not for sale, so it cannot be reserved (`vehicle_reserve_invalid_status`).
+    /// The vehicle is not for sale, so it cannot be reserved (`vehicle_reserve_invalid_status`).
     #[error("only a vehicle that is for sale can be reserved")]
     ReserveInvalidStatus,
-    /// It is not sold, so its sale can neither be undone nor completed (`vehicle_not_sold`).
+    /// The vehicle is not sold, so its sale can be neither undone nor completed (`vehicle_not_sold`).
     #[error("the vehicle is not sold")]
     NotSold,
-    /// It is of another stock type (`vehicle_not_appraisal`).
+    /// The vehicle is of another stock type (`vehicle_not_appraisal`).
     #[error("the vehicle is no appraisal")]
     NotAppraisal,
     /// The appraisal is at another stage (`vehicle_appraisal_invalid_status`).
     #[error("the appraisal's status does not allow it")]
     AppraisalInvalidStatus,
-    /// Fields that an appraisal must have to be taken into stock are not set (`vehicle_appraisal_incomplete`); by dot-path.
+    /// Fields that an appraisal needs to be taken into stock are not set (`vehicle_appraisal_incomplete`); holds their dot-paths.
     #[error("fields that acceptance into stock needs are missing: {}", .0.join(", "))]
     AppraisalIncomplete(Vec<&'static str>),
     /// The vehicle has no document of that id (`vehicle_document_not_found`).
@@ -57,16 +57,16 @@ pub enum VehicleError {
     /// The vehicle has no test drive of that code (`vehicle_drive_not_found`).
     #[error("the vehicle has no such test drive")]
     DriveNotFound,
-    /// The terms of the test drive are signed already (`vehicle_drive_signed`).
+    /// The terms of the test drive are already signed (`vehicle_drive_signed`).
     #[error("the terms of the test drive are signed already")]
     DriveSigned,
-    /// There is a test drive of the vehicle already (`vehicle_drive_active`).
+    /// The vehicle already has an active test drive (`vehicle_drive_active`).
     #[error("a test drive of the vehicle is active already")]
     DriveActive,
-    /// There is no test drive of the vehicle to act on (`vehicle_drive_not_active`).
+    /// The vehicle has no active test drive (`vehicle_drive_not_active`).
     #[error("no test drive of the vehicle is active")]
     DriveNotActive,
-    /// The record is not at the version that the write was meant for (`precondition_failed`).
+    /// The record is not at the version that the write expects (`precondition_failed`).
     #[error(transparent)]
     VersionMismatch(#[from] VersionMismatch),
     /// Storage failed.
@@ -80,8 +80,8 @@ impl From<ValidationErrors> for VehicleError {
     }
 }
 
-/// Storage's failures stay what they are. Any other refusal contradicts what was checked before: the vehicle's record and the
-/// invoice's do not agree, which no caller can mend.
+/// A storage failure stays one. Any other refusal contradicts an earlier check: the vehicle's record and the invoice's disagree,
+/// which no caller can repair.
 impl From<InvoiceError> for VehicleError {
     fn from(error: InvoiceError) -> Self {
         match error {

@@ -1,4 +1,4 @@
-//! What vehicles hold on a contact, for the answer to a data subject's request.
+//! The vehicle data of a contact, for the response to a data subject's request.
 
 use async_trait::async_trait;
 use forecourt_kernel::{BusinessId, ContactId, Date, StoreResult, Timestamp, VehicleId};
@@ -6,11 +6,11 @@ use serde::Serialize;
 
 use crate::{ReservationDetails, ReservationEnd, TestDrive, TestDriveId, Vehicle};
 
-/// Reads the vehicles and test drives of a contact, a few at a time.
+/// Reads the vehicles and test drives of a contact, page by page.
 #[async_trait]
 pub trait ContactVehicleReader: Send {
-    /// The first few of the vehicles behind `after` that the contact has offered, funded, supplied, reserved or bought, deleted
-    /// ones as well, in the order of their ids; none if there are no more.
+    /// Returns the first vehicles after `after` that the contact has offered, funded, supplied, reserved or bought, in the order
+    /// of their ids. Deleted vehicles are included. The store decides how many; there are none only after the last.
     async fn contact_vehicles(
         &mut self,
         business: BusinessId,
@@ -18,8 +18,8 @@ pub trait ContactVehicleReader: Send {
         after: VehicleId,
     ) -> StoreResult<Vec<Vehicle>>;
 
-    /// The first few of the contact's test drives behind `after` with their signatures, in the order of their ids; none if there
-    /// are no more.
+    /// Returns the contact's first test drives after `after`, with their signatures, in the order of their ids. The store decides
+    /// how many; there are none only after the last.
     async fn contact_drives(
         &mut self,
         business: BusinessId,
@@ -34,12 +34,12 @@ pub struct ContactReservation<'a> {
     vehicle: VehicleId,
     #[serde(flatten)]
     reservation: ReservationDetails<'a>,
-    /// Null while it stands.
+    /// Null for the current reservation.
     ended: Option<ReservationEnd>,
     ended_at: Option<Timestamp>,
 }
 
-/// The reservations that a vehicle has or had for a contact, the present one first.
+/// Returns the reservations of a vehicle for the contact, the current one first.
 pub fn contact_reservations(vehicle: &Vehicle, contact: ContactId) -> impl Iterator<Item = ContactReservation<'_>> {
     let reservations = &vehicle.content.reservation;
     let present = reservations.current.iter().map(|reservation| (reservation, None));
@@ -66,7 +66,7 @@ pub struct ContactSale {
     at: Timestamp,
 }
 
-/// The sale of a vehicle, if it was to the contact.
+/// Returns the sale of a vehicle, if the contact bought it.
 pub fn contact_sale(vehicle: &Vehicle, contact: ContactId) -> Option<ContactSale> {
     let sale = vehicle.content.sale.as_ref()?;
     (sale.customer == Some(contact)).then(|| ContactSale {
@@ -78,7 +78,7 @@ pub fn contact_sale(vehicle: &Vehicle, contact: ContactId) -> Option<ContactSale
     })
 }
 
-/// Whether the contact has offered, reserved or bought the vehicle: its papers are theirs as well.
+/// Returns `true` if the contact has offered, reserved or bought the vehicle: its documents are then exported too.
 pub fn is_customer(vehicle: &Vehicle, contact: ContactId) -> bool {
     let offered = vehicle.content.data.appraisal.details.customer_id.0;
     offered.is_some_and(|by| by.0 == contact) || vehicle.buyers().any(|buyer| buyer == contact)

@@ -1,42 +1,42 @@
-//! The finance example that an advert carries (decisions §7, after the FCA's CONC 3.5.5R).
+//! The finance example of an advert (decisions §7, after the FCA's CONC 3.5.5R).
 
 use forecourt_accounts::FinanceSettings;
 use forecourt_kernel::Money;
 use serde::Serialize;
 
-/// What a vehicle costs on finance: hire purchase, or with a balloon where the business's settings require one.
+/// The finance example for a vehicle: hire purchase, or with a balloon if the business's settings require one.
 ///
-/// The agreement: the price less the deposit is lent at once and repaid over `term` months, one instalment at the end of
-/// each. All instalments are `monthly_payment` but the first, which also makes up for the rounding of the others, so that
-/// the debt ends at nothing and 0 % costs nothing. The balloon is paid together with the last instalment, the admin fee
-/// with the first, and the option fee with the last; fees show in their own members alone, no payment includes one.
+/// The price less the deposit is lent at once and repaid over `term` months, with an instalment at the end of each. Every
+/// instalment is `monthly_payment` except the first, which also makes up for the rounding of the others. So the debt ends at
+/// exactly 0, and an agreement at 0 % costs nothing. The balloon and the option fee are paid with the last instalment, the admin
+/// fee with the first. Fees have their own members; no payment includes one.
 ///
-/// To the penny, with a `final_payment` of `None` as nothing:
+/// These sums are exact to the penny; a missing `final_payment` counts as 0:
 ///
 /// - `total_credit` = `cash_price` − `total_deposit`
 /// - `total_payable` = `total_deposit` + `first_payment` + `total_monthly_payments` × `monthly_payment` + `final_payment` +
 ///   `admin_fee` + `option_purchase_fee`
 /// - `interest_charge` = `total_payable` − `cash_price` − `admin_fee` − `option_purchase_fee`
-/// - `total_monthly_payments` = `term` − 1, since the first instalment is counted apart
+/// - `total_monthly_payments` = `term` − 1, because the first instalment is counted separately
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct FinanceExample {
     /// The price.
     #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$"))]
     pub cash_price: Money,
-    /// What is paid at once.
+    /// The amount paid at once.
     #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$"))]
     pub total_deposit: Money,
-    /// What is lent.
+    /// The amount lent.
     #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$"))]
     pub total_credit: Money,
-    /// The first instalment: a monthly payment and the pennies, more or less, that the rounding of the others leaves.
+    /// The first instalment: a monthly payment, plus or minus the pennies that the rounding of the others leaves.
     #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$"))]
     pub first_payment: Money,
     /// Each of the other instalments.
     #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$"))]
     pub monthly_payment: Money,
-    /// The balloon; `None` under plain hire purchase.
+    /// The balloon; null under plain hire purchase.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, required, pattern = "^-?\\d+\\.\\d{2}$"))]
     pub final_payment: Option<Money>,
     /// A fee paid with the first instalment.
@@ -45,35 +45,36 @@ pub struct FinanceExample {
     /// A fee paid with the last instalment.
     #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$"))]
     pub option_purchase_fee: Money,
-    /// What is repaid beyond what is lent, without the fees.
+    /// The amount repaid beyond the amount lent, without the fees.
     #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$"))]
     pub interest_charge: Money,
-    /// All that the customer pays, the deposit and the fees included.
+    /// The total that the customer pays, including the deposit and the fees.
     #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$"))]
     pub total_payable: Money,
-    /// How many instalments follow the first.
+    /// Number of instalments after the first.
     pub total_monthly_payments: u32,
-    /// How many months the agreement runs.
+    /// Duration of the agreement in months.
     pub term: u32,
-    /// The rate of interest (fixed) that motor finance is advertised with, in percent to two decimals: the flat rate, which
-    /// is `interest_charge` per year of the term as a share of all of `total_credit`. It is lower than the APR, because it
-    /// takes no account of what has been repaid, and it leaves out the fees.
+    /// The fixed rate of interest as motor finance advertises it, in percent to two decimals. It is the flat rate:
+    /// `interest_charge` per year of the term as a share of the whole `total_credit`. It is lower than the APR, because it
+    /// ignores what has already been repaid, and it leaves out the fees.
     pub fixed_interest_rate: f64,
-    /// The yearly effective rate at which all payments, the fees included, are together worth what is lent; in percent to
-    /// one decimal. Without fees it is the APR of the settings. `None` above 1,000 %: the fees are next to all that is paid.
+    /// The representative APR in percent to one decimal: the yearly effective rate at which all payments, including the fees,
+    /// have the present value of the amount lent. Without fees it is the APR of the settings. Null above 1,000 %, where the fees
+    /// are nearly all that is paid.
     pub representative_apr: Option<f64>,
 }
 
 impl FinanceExample {
-    /// What an advert shows as the example's monthly amount.
+    /// Returns the example's monthly amount for an advert.
     pub const fn monthly(&self) -> Money {
         self.monthly_payment
     }
 }
 
-/// The finance example for a vehicle at `price`, or `None` where no agreement is possible: nothing is left to be lent or too
-/// little for an instalment of a penny, the balloon is more than what is lent, or the settings or the outcome are out of
-/// all bounds.
+/// Returns the finance example for a vehicle at `price`, or `None` if no agreement is possible. That is so if nothing is left to
+/// lend, or too little for an instalment of a penny, and if the balloon exceeds the amount lent. It is also so if the settings or
+/// the result are outside all bounds.
 pub fn example(price: Money, terms: &FinanceSettings) -> Option<FinanceExample> {
     let deposit = share(price, &terms.deposit_percent)?;
     let balloon = share(price, &terms.final_payment_percent)?;
@@ -116,7 +117,7 @@ pub fn example(price: Money, terms: &FinanceSettings) -> Option<FinanceExample> 
     })
 }
 
-/// What is lent and on which terms; amounts in minor units.
+/// The amount lent and its terms; amounts are in minor units.
 struct Agreement {
     credit: i64,
     balloon: i64,
@@ -133,7 +134,7 @@ struct Payments {
 }
 
 impl Agreement {
-    /// The instalments that repay the credit at `force`; `None` if none can.
+    /// Returns the instalments that repay the credit at `force`; `None` if there are none.
     fn payments(&self, force: f64) -> Option<Payments> {
         let lent = (1..=MAX_CREDIT).contains(&self.credit) && self.balloon <= self.credit;
         if !lent || self.term == 0 || self.admin_fee < 0 || self.option_fee < 0 {
@@ -143,7 +144,7 @@ impl Agreement {
         let annuity = annuity(force, months);
         let owed = self.credit as f64 - self.balloon as f64 * (-force * months).exp();
         let exact = owed / annuity;
-        // Many instalments that are rounded up may come to more than a small credit.
+        // Many instalments that are rounded up may exceed a small credit.
         [exact.round(), exact.floor()].into_iter().find_map(|monthly| {
             let first = monthly + (owed - monthly * annuity) * force.exp();
             let payments = Payments {
@@ -154,7 +155,8 @@ impl Agreement {
         })
     }
 
-    /// The yearly effective rate, as a fraction, at which all that is paid, `total` in sum, is worth the credit.
+    /// Returns the yearly effective rate, as a fraction, at which all payments, `total` in sum, have the present value of the
+    /// credit.
     fn annual_rate(&self, payments: Payments, total: i64) -> f64 {
         let months = f64::from(self.term);
         let with_first = (payments.first - payments.monthly) as f64 + self.admin_fee as f64;
@@ -165,8 +167,9 @@ impl Agreement {
                 + with_last * (-force * months).exp()
         };
         let credit = self.credit as f64;
-        // The worth falls as the force rises. At 0 it is the total, which is never less than the credit; and since nothing
-        // is paid before the first month's end, it is at most the credit where one month makes the credit the total.
+        // The present value falls as the force rises. At force 0 it is the total, which is never less than the credit. Nothing is
+        // paid before the end of the first month, so it is at most the credit at the force that turns the credit into the total
+        // in one month.
         let (mut low, mut high) = (0.0, (total as f64 / credit).ln());
         for _ in 0..BISECTIONS {
             let middle = f64::midpoint(low, high);
@@ -180,22 +183,22 @@ impl Agreement {
     }
 }
 
-/// The highest yearly rate that says anything about an agreement, in percent.
+/// The highest yearly rate that is meaningful for an agreement, in percent.
 const MAX_RATE: f64 = 1_000.0;
 
-/// Up to here, in minor units, floating point finds the first payment to the penny.
+/// Maximum credit, in minor units, for which floating point computes the first payment to the penny.
 const MAX_CREDIT: i64 = 10_000_000_000_000;
 
-/// Enough to find any force to the last bit that matters: the widest range is below 64.
+/// Number of bisections, enough to find any force to the last significant bit: the widest range is below 64.
 const BISECTIONS: u32 = 64;
 
-/// The monthly force of interest, which is ln(1 + monthly rate), of an APR in percent: with it, the monthly rate is
-/// (1 + apr)^(1/12) − 1 (decisions §7), and rates near 0 lose no digits.
+/// Returns the monthly force of interest of an APR in percent, which is ln(1 + monthly rate). With it the monthly rate is (1 +
+/// apr)^(1/12) − 1 (decisions §7), and rates near 0 lose no digits.
 fn monthly_force(apr: f64) -> f64 {
     (apr / 100.0).ln_1p() / 12.0
 }
 
-/// What 1 at the end of each month is worth today.
+/// Returns the present value of a payment of 1 at the end of each month.
 fn annuity(force: f64, months: f64) -> f64 {
     if force == 0.0 {
         months
@@ -204,22 +207,22 @@ fn annuity(force: f64, months: f64) -> f64 {
     }
 }
 
-/// A percentage as the settings write it, from 0.
+/// Reads a percentage of the settings, from 0.
 fn percentage(text: &str) -> Option<f64> {
     text.parse()
         .ok()
         .filter(|percent: &f64| percent.is_finite() && *percent >= 0.0)
 }
 
-/// That many percent of the price in minor units, to the nearest one. Percentages count to the sixth decimal, so that the
-/// share of one with few decimals is exact.
+/// Returns that percentage of the price in minor units, to the nearest one. Percentages count to the sixth decimal, so the share
+/// of a percentage with few decimals is exact.
 fn share(price: Money, percent: &str) -> Option<i64> {
     const WHOLE: i128 = 100_000_000;
     let millionths = minor_units(percentage(percent)? * 1e6)?;
     i64::try_from((i128::from(price.minor()) * i128::from(millionths) + WHOLE / 2) / WHOLE).ok()
 }
 
-/// The nearest whole number, if it is one that floating point counts exactly.
+/// Rounds to the nearest whole number, if floating point represents it exactly.
 fn minor_units(amount: f64) -> Option<i64> {
     const LIMIT: f64 = (1_u64 << f64::MANTISSA_DIGITS) as f64;
     let rounded = amount.round();
@@ -251,7 +254,7 @@ mod tests {
         terms
     }
 
-    /// The payments as they are made, one for each month from the first.
+    /// Returns the payments as they are made, one for each month from the first.
     fn cash_flow(example: &FinanceExample) -> Vec<i64> {
         let mut flow = vec![example.first_payment.minor()];
         for _ in 0..example.total_monthly_payments {
@@ -263,7 +266,7 @@ mod tests {
         flow
     }
 
-    /// The APR in percent, found from its definition alone.
+    /// Computes the APR in percent from its definition alone.
     fn apr_of(credit: i64, flow: &[i64]) -> f64 {
         let worth = |apr: f64| -> f64 {
             let worth_of = |(at, paid): (usize, &i64)| *paid as f64 / (1.0 + apr).powf((at + 1) as f64 / 12.0);
@@ -284,7 +287,7 @@ mod tests {
         low * 100.0
     }
 
-    /// The yearly rate is what the cash flow says, if that says anything.
+    /// Asserts that the yearly rate matches the cash flow, if it is shown at all.
     fn assert_rate(shown: &FinanceExample, recomputed: f64) {
         match shown.representative_apr {
             Some(given) => assert!((given - recomputed).abs() <= 0.05 + 1e-6, "{recomputed} {shown:?}"),
@@ -448,7 +451,7 @@ mod tests {
             let shown = example(Money::from_minor(price), &plain).unwrap();
             assert_identities(&shown);
             prop_assert_eq!(shown.representative_apr, Some(f64::from(apr) / 10.0));
-            // Rounding is a matter of half a penny each month at most.
+            // Rounding changes each month's payment by at most half a penny.
             let odd = (shown.first_payment.minor() - shown.monthly_payment.minor()).abs();
             prop_assert!(odd <= i64::from(term) / 2 + 1, "{:?}", shown);
 

@@ -1,4 +1,4 @@
-//! What vehicles hold of a contact that is deleted, and how they forget it.
+//! Removes a person from vehicles, their documents and test drives when the person's contact is deleted.
 
 use forecourt_accounts::Business;
 use forecourt_files::FileName;
@@ -10,8 +10,9 @@ use crate::{
     VehicleError, VehicleFileStore, VehicleStatus, VehicleStore, service::save,
 };
 
-/// Removes a person whose contact is deleted from a vehicle that they have offered, funded, supplied, reserved or bought. A vehicle
-/// that changes by this has its stamp moved, and an event; a deleted vehicle records none.
+/// Removes a person from a vehicle that they have offered, funded, supplied, reserved or bought. If the vehicle changes, its
+/// version and its time of change do too, and an event is recorded. For a deleted vehicle only the version changes, without an
+/// event.
 ///
 /// # Errors
 /// [`VehicleError::Store`].
@@ -50,7 +51,7 @@ fn forget_person(vehicle: &mut VehicleDraft, person: &Person) {
     for reservation in vehicle.reservation.all_mut() {
         if reservation.customer == Some(person.contact()) {
             reservation.customer = None;
-            // It may say whose card or account it was.
+            // The text may identify the payer's card or account.
             reservation.transaction = Line::default();
         }
     }
@@ -78,10 +79,10 @@ fn forget_person(vehicle: &mut VehicleDraft, person: &Person) {
     }
 }
 
-/// Sections whose words are those of lists and registers.
+/// Sections whose words come from lists and registers.
 const IMPERSONAL_SECTIONS: [&str; 2] = ["vehicle", "lookup"];
 
-/// Takes the person out of what staff wrote on a vehicle.
+/// Removes the person from texts that staff wrote on a vehicle.
 fn redact_texts(data: &mut Data, person: &Person) {
     let Ok(Value::Object(mut shown)) = serde_json::to_value(&*data) else {
         return;
@@ -97,8 +98,7 @@ fn redact_texts(data: &mut Data, person: &Person) {
     }
 }
 
-/// Takes a person whose contact is deleted out of a document that is kept with a vehicle: what it is called and said to be. The
-/// content belongs to the vehicle and stays.
+/// Removes a person from the name and the description of a vehicle's document. The content belongs to the vehicle and stays.
 ///
 /// # Errors
 /// [`VehicleError::Store`].
@@ -125,9 +125,9 @@ pub async fn forget_person_in_document(
     Ok(())
 }
 
-/// Removes a person whose contact is deleted from a test drive: the link to the contact with all that was copied of it, who
-/// signed, photos and videos, and their names where staff wrote them. That there was a drive, when, of which vehicle and on which
-/// terms stays. There is no event for it. Answers the files whose content is to be removed.
+/// Removes a person from a test drive: the link to the contact with all data copied from it, the signature, photos and videos,
+/// and the person's traces in the texts of staff. The drive itself, its times, its vehicle and its terms stay. No event is
+/// recorded. Returns the files whose content must be deleted.
 ///
 /// # Errors
 /// [`VehicleError::Store`].
@@ -182,8 +182,7 @@ fn forget_driver(drive: &mut TestDriveContent, person: &Person) {
     }
 }
 
-/// Takes a person whose contact is deleted out of a vehicle's representation, as an event has it; `false` if nothing of them was
-/// in it.
+/// Removes a person from a vehicle's representation in an event. Returns `false` if nothing of them was in it.
 pub fn forget_person_in_event(vehicle: &mut Value, person: &Person) -> bool {
     let mut changed = false;
     for (section, id, name, none) in [
@@ -194,7 +193,7 @@ pub fn forget_person_in_event(vehicle: &mut Value, person: &Person) -> bool {
         let Some(section) = vehicle.pointer_mut(section).and_then(Value::as_object_mut) else {
             continue;
         };
-        // The person who offers a vehicle is named by the contact's name, and by nothing else.
+        // The person who offers a vehicle always has the name of the contact.
         let always = none.is_string();
         let shown = match section.get(id) {
             Some(Value::String(id)) => id.parse().ok(),

@@ -1,18 +1,18 @@
-//! Vehicles: the stock of a dealership, and what else stands in its yard.
+//! Vehicles: the stock of a dealership and the other vehicles on its premises.
 //!
-//! [`Vehicle`] is the record. What is known of it is [`Data`]: sections of typed fields, each declared once in
-//! `sections`, from which its reading, its rules, its representations, its filters and its schema follow. The use cases are
-//! the functions of this crate ([`create_vehicle`], [`update_vehicle`], [`set_channels`] …), each over the ports
-//! [`VehicleReader`] and [`VehicleStore`]; those that also write invoices ([`reserve_vehicle`], [`cancel_reservation`]) are over
-//! [`VehicleProcessStore`]. What moves a vehicle from state to state is the table [`MOVES`]; [`VehicleView`] is what the API and
-//! webhooks show, and [`VehiclePreview`] the same written in advance for lists. The rules are those of the contract's sections
-//! "Vehicle", "States and transitions" and "Vehicles", and of decisions §7.
+//! [`Vehicle`] is the record. Its [`Data`] consists of sections of typed fields. `sections` declares each field once, and its
+//! reading, rules, representations, filters and schema follow from that declaration. The use cases are the functions of this
+//! crate ([`create_vehicle`], [`update_vehicle`], [`set_channels`] …), each over the ports [`VehicleReader`] and
+//! [`VehicleStore`]. Those that also write invoices ([`reserve_vehicle`], [`cancel_reservation`]) use [`VehicleProcessStore`].
+//! The table [`MOVES`] lists the transitions between states. [`VehicleView`] is the representation in the API and in webhooks,
+//! and [`VehiclePreview`] is the same representation, written in advance for lists. The rules are those of the contract's
+//! sections "Vehicle", "States and transitions" and "Vehicles", and of decisions §7.
 //!
-//! What a body says is read and checked by [`read_data`] before a transaction begins; a use case checks only what needs
-//! storage. What filters compare is found by [`Vehicle::keys`], so that storage knows of no field by name.
+//! [`read_data`] reads and checks a body before a transaction begins; a use case checks only what needs storage.
+//! [`Vehicle::keys`] returns the values that filters compare, so storage knows no field by name.
 //!
-//! The crate is useful alone to a team with storage of its own, which the suite `testing::vehicle_store_contract` proves. With the
-//! feature `testing` it has a store in memory too, on which this example runs (`examples/publish_a_vehicle.rs`):
+//! A team can use the crate alone, with storage of its own that passes the suite `testing::vehicle_store_contract`. The feature
+//! `testing` also adds a store in memory, on which this example runs (`examples/publish_a_vehicle.rs`):
 //!
 //! ```
 #![doc = include_str!("../examples/publish_a_vehicle.rs")]

@@ -1,8 +1,8 @@
-//! The mails of this area.
+//! The mails of this crate.
 
 use forecourt_accounts::{MailContent, MailKind, mail_kind};
 
-/// The mails of this area, which businesses can word.
+/// The mails of this crate, whose wording businesses can change.
 pub const MAILS: &[&MailKind] = &[TestDriveSummary::KIND, OfferRequested::KIND];
 
 mail_kind! {

@@ -1,4 +1,4 @@
-//! A vehicle's pictures and films (contract, "Vehicle": media; decisions §7).
+//! A vehicle's pictures and videos (contract, "Vehicle": media; decisions §7).
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Vehicle;
 
-/// What a medium is to those who look at the vehicle.
+/// The kind of a medium, as it is presented.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = MediaType))]
 #[serde(rename_all = "lowercase")]
@@ -21,14 +21,14 @@ pub enum MediumKind {
     Video,
     /// A video on YouTube.
     Youtube,
-    /// A frame of a spin: photos from all sides, which are shown as one that turns.
+    /// A frame of a spin: photos from all sides, which are presented as one turning picture.
     Spin,
 }
 
 impl MediumKind {
     const NAMES: &[&str] = &["photo", "video", "youtube", "spin"];
 
-    /// Its name, as it is read and written.
+    /// Returns the name, as it is read and written.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Photo => "photo",
@@ -38,10 +38,10 @@ impl MediumKind {
         }
     }
 
-    /// What a file is kept as: what the caller says, else a picture as a photo and a video as a video.
+    /// Returns the kind to keep a file as: the caller's choice, or by default a photo for a picture and a video for a video.
     ///
     /// # Errors
-    /// [`WrongFileKind`] if files of this kind are no media, or not of the kind that the caller says.
+    /// [`WrongFileKind`] if files of this kind are no media, or do not match the caller's choice.
     pub fn of_file(said: Option<Self>, file: FileKind) -> Result<Self, WrongFileKind> {
         match (said, file.is_picture(), file.is_video()) {
             (None | Some(Self::Photo), true, _) => Ok(Self::Photo),
@@ -57,12 +57,12 @@ impl MediumKind {
     }
 }
 
-/// A file that is of another kind than it has to be.
+/// The error for a file of the wrong kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct WrongFileKind(pub &'static str);
 
-/// Reads the name to the letter.
+/// Reads the name, case-sensitively.
 impl FromStr for MediumKind {
     type Err = UnknownValue;
 
@@ -78,20 +78,20 @@ impl FromStr for MediumKind {
 pub struct YouTubeId(String);
 
 impl YouTubeId {
-    /// How many characters it has.
+    /// Length of an id.
     pub const CHARS: usize = 11;
 
-    /// The id as text.
+    /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Where the video is watched.
+    /// Returns the address at which the video is watched.
     pub fn address(&self) -> String {
         format!("https://www.youtube.com/watch?v={}", self.0)
     }
 
-    /// Where YouTube has a picture of it.
+    /// Returns the address of YouTube's preview picture.
     fn thumbnail_address(&self) -> String {
         format!("https://i.ytimg.com/vi/{}/hqdefault.jpg", self.0)
     }
@@ -130,31 +130,31 @@ impl fmt::Display for YouTubeId {
     }
 }
 
-/// The text is no id of a video on YouTube.
+/// The error for a text that is not the id of a YouTube video.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("must be the id of a YouTube video: 11 letters, digits, hyphens or underscores")]
 pub struct InvalidYouTubeId;
 
-/// A file that was uploaded and is stored, with what was made of it.
+/// An uploaded and stored file, with the copies made from it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Upload {
     /// The file.
     pub file: StoredFile,
-    /// The smaller copies of a picture, with the widths that they stand for: of each width one as JPEG and one as WebP.
+    /// The smaller copies of a picture, with the widths that they stand for: for each width one as JPEG and one as WebP.
     pub thumbnails: Vec<(u32, StoredFile)>,
-    /// How wide and how high a picture is, in pixels; `None` of a video.
+    /// Width and height of a picture in pixels; `None` for a video.
     pub dimensions: Option<(u32, u32)>,
 }
 
 impl Upload {
-    /// All that is stored of it, each as a file that everyone who knows its name can read, or as one that needs more.
+    /// Returns all its stored files, marked as `public` or not. Anyone who knows the name of a public file can read it.
     pub(crate) fn files(self, public: bool) -> Vec<StoredFile> {
         let thumbnails = self.thumbnails.into_iter().map(|(_, thumbnail)| thumbnail);
         let files = std::iter::once(self.file).chain(thumbnails);
         files.map(|file| StoredFile { public, ..file }).collect()
     }
 
-    /// The widths of the smaller copies, the least first.
+    /// Returns the widths of the smaller copies, in ascending order.
     pub(crate) fn widths(&self) -> Vec<u32> {
         let mut widths: Vec<u32> = self.thumbnails.iter().map(|(width, _)| *width).collect();
         widths.sort_unstable();
@@ -163,26 +163,26 @@ impl Upload {
     }
 }
 
-/// A picture or film that is stored here. Its serialised form is part of the vehicle's document: a new member needs
-/// `#[serde(default)]`, and none is ever renamed.
+/// A stored picture or video. Its serialised form is part of the vehicle's document: a new member needs `#[serde(default)]`, and
+/// no member is ever renamed.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct MediaFile {
     /// The name of the file.
     pub file: FileName,
-    /// What it is.
+    /// Its kind.
     pub kind: FileKind,
-    /// How long it is, in bytes.
+    /// Its length in bytes.
     pub size: u64,
-    /// How wide it is, in pixels; unknown of a video.
+    /// Its width in pixels; unknown for a video.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub width: Option<u32>,
-    /// How high it is, in pixels; unknown of a video.
+    /// Its height in pixels; unknown for a video.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub height: Option<u32>,
-    /// The widths of its smaller copies, the least first.
+    /// The widths of its smaller copies, in ascending order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub thumbnails: Vec<u32>,
-    /// When it was added.
+    /// The time at which it was added.
     pub uploaded: Timestamp,
 }
 
@@ -201,7 +201,7 @@ impl MediaFile {
     }
 }
 
-/// A picture or film of a vehicle.
+/// A picture or video of a vehicle.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum Medium {
@@ -213,7 +213,7 @@ pub enum Medium {
     Youtube {
         /// Its id there.
         id: YouTubeId,
-        /// When it was added.
+        /// The time at which it was added.
         uploaded: Timestamp,
     },
     /// A frame of a spin.
@@ -221,7 +221,7 @@ pub enum Medium {
 }
 
 impl Medium {
-    /// Its kind.
+    /// Returns its kind.
     pub const fn kind(&self) -> MediumKind {
         match self {
             Self::Photo(_) => MediumKind::Photo,
@@ -231,7 +231,7 @@ impl Medium {
         }
     }
 
-    /// The file, unless it is stored elsewhere.
+    /// Returns its file; `None` if it is stored elsewhere.
     pub const fn file(&self) -> Option<&MediaFile> {
         match self {
             Self::Photo(file) | Self::Video(file) | Self::Spin(file) => Some(file),
@@ -239,7 +239,7 @@ impl Medium {
         }
     }
 
-    /// Its id, unique within the vehicle: of a file the random part of its name, of a video on YouTube the id that it has there.
+    /// Returns its id, unique within the vehicle: the random part of a file's name, or the id of a video on YouTube.
     pub fn id(&self) -> &str {
         match self {
             Self::Photo(file) | Self::Video(file) | Self::Spin(file) => file.file.key(),
@@ -247,7 +247,7 @@ impl Medium {
         }
     }
 
-    /// Where it is seen.
+    /// Returns its public address.
     pub fn address(&self, business: BusinessId, addresses: &FileAddresses) -> String {
         match self {
             Self::Photo(file) | Self::Video(file) | Self::Spin(file) => addresses.of(business, &file.file),
@@ -256,33 +256,33 @@ impl Medium {
     }
 }
 
-/// A vehicle's pictures and films, in the order to show them in: at most [`Media::MAX`].
+/// A vehicle's pictures and videos, in the order of display: at most [`Media::MAX`].
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Media(Vec<Medium>);
 
 impl Media {
-    /// How many a vehicle may have, so that its document stays within bounds: as JSON, so many are shorter than
+    /// Maximum number of media of a vehicle. It keeps the document within bounds: as JSON, so many are shorter than
     /// [`MAX_VEHICLE_DATA_BYTES`](forecourt_kernel::bounds::MAX_VEHICLE_DATA_BYTES).
     pub const MAX: usize = MAX_ITEMS;
 
-    /// All of them, in their order.
+    /// Returns all of them, in order.
     pub fn as_slice(&self) -> &[Medium] {
         &self.0
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are none.
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The ids of those of a kind, in their order.
+    /// Returns the ids of the media of a kind, in order.
     pub fn ids(&self, kind: MediumKind) -> Vec<&str> {
         let own = self.0.iter().filter(|medium| medium.kind() == kind);
         own.map(Medium::id).collect()
     }
 
-    /// The one of that id, and its position, from 1.
+    /// Returns the medium with this id, and its position, from 1.
     pub fn find(&self, id: &str) -> Option<(usize, &Medium)> {
         (1..).zip(&self.0).find(|(_, medium)| medium.id() == id)
     }
@@ -296,21 +296,21 @@ impl Media {
         Some(self.0.remove(at))
     }
 
-    /// Brings those with these ids to the front, in this order; the others stay behind them in their own.
+    /// Moves the media with these ids to the front, in this order. The others follow in their present order.
     pub(crate) fn bring_forward(&mut self, ids: &[String]) {
         let rank = |medium: &Medium| ids.iter().position(|id| id == medium.id()).unwrap_or(ids.len());
         self.0.sort_by_cached_key(rank);
     }
 }
 
-/// The first [`Media::MAX`] of them.
+/// Takes the first [`Media::MAX`] of them.
 impl FromIterator<Medium> for Media {
     fn from_iter<I: IntoIterator<Item = Medium>>(media: I) -> Self {
         Self(media.into_iter().take(Self::MAX).collect())
     }
 }
 
-/// The ids of a vehicle's pictures and films, as the vehicle shows them (contract, "Vehicle").
+/// The ids of a vehicle's pictures and videos, by kind (contract, "Vehicle").
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = VehicleMedia))]
 pub struct MediaIds<'a> {
@@ -325,7 +325,7 @@ pub struct MediaIds<'a> {
 }
 
 impl<'a> MediaIds<'a> {
-    /// The ids of all of `media`.
+    /// Collects the ids of `media`.
     pub fn new(media: &'a Media) -> Self {
         Self {
             photo: media.ids(MediumKind::Photo),
@@ -336,38 +336,38 @@ impl<'a> MediaIds<'a> {
     }
 }
 
-/// A picture or film of a vehicle, as `GET /2.0/vehicles/{id}/media` shows it.
+/// A picture or video of a vehicle.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = MediaItem))]
 pub struct MediumView<'a> {
-    /// Its id, as the vehicle's `media` has it.
+    /// Id, as in the vehicle's `media`.
     id: &'a str,
-    /// What it is.
+    /// Kind of the medium.
     #[serde(rename = "type")]
     #[cfg_attr(feature = "openapi", schema(rename = "type"))]
     kind: MediumKind,
-    /// Its place among all media of the vehicle, from 1.
+    /// Position among all media of the vehicle, from 1.
     position: usize,
-    /// Where it is seen.
+    /// Public address.
     url: String,
-    /// Its smaller copies, the least first.
+    /// Smaller copies, the smallest first.
     thumbnails: Vec<ThumbnailView>,
-    /// The least of them, or YouTube's picture of the video; null if there is none.
+    /// Address of the smallest copy, or of YouTube's preview picture; null if there is none.
     #[cfg_attr(feature = "openapi", schema(required))]
     thumbnail_url: Option<String>,
-    /// How wide it is, in pixels; null if that is unknown.
+    /// Width in pixels; null if unknown.
     #[cfg_attr(feature = "openapi", schema(required))]
     width: Option<u32>,
-    /// How high it is, in pixels; null if that is unknown.
+    /// Height in pixels; null if unknown.
     #[cfg_attr(feature = "openapi", schema(required))]
     height: Option<u32>,
-    /// How long the file is, in bytes; null if it is stored elsewhere.
+    /// Length of the file in bytes; null if it is stored elsewhere.
     #[cfg_attr(feature = "openapi", schema(required))]
     size: Option<u64>,
-    /// The media type of the file; null if it is stored elsewhere.
+    /// Media type of the file; null if it is stored elsewhere.
     #[cfg_attr(feature = "openapi", schema(required))]
     mime: Option<&'static str>,
-    /// When it was added, epoch seconds.
+    /// Time at which it was added, epoch seconds.
     #[cfg_attr(feature = "openapi", schema(value_type = i64))]
     uploaded: Timestamp,
 }
@@ -376,16 +376,16 @@ pub struct MediumView<'a> {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = MediaThumbnail))]
 struct ThumbnailView {
-    /// How wide it is at most, in pixels.
+    /// Maximum width in pixels.
     width: u32,
-    /// Where it is, as JPEG.
+    /// Address of the JPEG.
     url: String,
-    /// Where it is, as WebP.
+    /// Address of the WebP.
     webp_url: String,
 }
 
 impl<'a> MediumView<'a> {
-    /// All media of a vehicle of that business, in their order.
+    /// Returns the representations of all media of a vehicle of that business, in order.
     pub fn all(vehicle: &'a Vehicle, business: BusinessId, addresses: &FileAddresses) -> Vec<Self> {
         let media = (1..).zip(vehicle.content.media.as_slice());
         media
@@ -393,7 +393,7 @@ impl<'a> MediumView<'a> {
             .collect()
     }
 
-    /// A medium at that position of its vehicle, from 1.
+    /// Returns the representation of a medium at that position of its vehicle, from 1.
     pub fn new(medium: &'a Medium, position: usize, business: BusinessId, addresses: &FileAddresses) -> Self {
         let url = medium.address(business, addresses);
         let (thumbnails, uploaded) = match medium {

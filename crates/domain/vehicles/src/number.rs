@@ -1,19 +1,20 @@
-//! JSON numbers read exactly.
+//! Exact reading of amounts from JSON numbers.
 
 use forecourt_kernel::Money;
 use serde_json::Number;
 
-/// The most that an amount may be, in minor units: every JSON reader counts that far.
+/// Maximum amount in minor units: every JSON reader represents whole numbers up to it exactly.
 const MAX_MINOR: u64 = 1 << f64::MANTISSA_DIGITS;
 
-/// The most that an amount may be, in whole major units.
+/// Maximum amount in whole major units.
 pub const MAX_WHOLE: u64 = MAX_MINOR / 100;
 
-/// From here on neighbouring numbers with a fraction lie more than a minor unit apart, so that what was written is lost.
+/// From this amount on, neighbouring floating-point numbers are more than a minor unit apart, so the decimals as written are
+/// lost.
 const COARSE: f64 = (1_u64 << 46) as f64;
 
-/// The amount that a JSON number writes: from 0 up, with at most two decimals. The number's shortest decimal text is what
-/// counts, which is what the client has written, however it wrote it (`1e2` is `100`); nothing is ever rounded, and −0 is 0.
+/// Reads an amount from a JSON number: from 0 up, with at most two decimals. The number's shortest decimal text counts, which is
+/// the value that the client wrote in any notation (`1e2` is `100`). Nothing is ever rounded, and −0 is 0.
 ///
 /// # Errors
 /// [`InvalidAmount`] for any other number.
@@ -37,7 +38,7 @@ fn minor_units(amount: f64) -> Result<u64, InvalidAmount> {
     if amount >= COARSE && amount.fract() != 0.0 {
         return Err(InvalidAmount::TooLarge);
     }
-    // Such as `1.234e1`: the shortest digits that read back as the same number, without zeros at the end.
+    // Such as `1.234e1`: the shortest digits that read back as the same number, without trailing zeros.
     let text = format!("{:e}", amount.abs());
     let (mantissa, exponent) = text.split_once('e').ok_or(InvalidAmount::TooLarge)?;
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
@@ -53,16 +54,16 @@ fn minor_units(amount: f64) -> Result<u64, InvalidAmount> {
         .ok_or(InvalidAmount::TooLarge)
 }
 
-/// The number is no amount of money.
+/// The reasons why a number is not an amount of money.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum InvalidAmount {
     /// It is below 0.
     #[error("must not be negative")]
     Negative,
-    /// It is finer than a minor unit.
+    /// It has a fraction of a minor unit.
     #[error("must have at most two decimals")]
     TooManyDecimals,
-    /// It is more than 2⁵³ minor units, or so large that its decimals cannot be represented.
+    /// It exceeds 2⁵³ minor units, or is so large that its decimals cannot be represented.
     #[error("is too large")]
     TooLarge,
 }

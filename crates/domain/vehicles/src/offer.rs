@@ -1,26 +1,25 @@
-//! What a dealership offers for a customer's vehicle: the appraisal's offer, and what came of it (contract, "Appraisal"; decisions
-//! §7, "Appraisals").
+//! The offer of a dealership for a customer's vehicle, and its result (contract, "Appraisal"; decisions §7, "Appraisals").
 
 use forecourt_kernel::{Date, LongText, Money, StaffId, Timestamp, VehicleId};
 use serde::{Deserialize, Serialize};
 
 use crate::{StatusView, Vehicle, VehicleTag};
 
-/// What staff keep of an appraisal's offer, beside what its data shows. Its serialised form is part of the vehicle's document: a
-/// new member needs `#[serde(default)]`, and none is ever renamed.
+/// The offer of an appraisal: the values that are not part of its data. Its serialised form is part of the vehicle's document: a
+/// new member needs `#[serde(default)]`, and no member is ever renamed.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AppraisalOffer {
-    /// When an offer was first requested.
+    /// The time at which an offer was first requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requested: Option<Timestamp>,
-    /// The most that may be offered, in the currency of the business's country; not below the offer.
+    /// The maximum offer, in the currency of the business's country; not below the offer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_offer: Option<Money>,
-    /// Who of the staff appraised the vehicle.
+    /// The staff user who appraised the vehicle.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub appraised_by: Option<StaffId>,
-    /// What they noted.
+    /// Their notes.
     #[serde(skip_serializing_if = "is_blank")]
     pub comments: LongText,
 }
@@ -30,70 +29,70 @@ fn is_blank(text: &LongText) -> bool {
 }
 
 impl AppraisalOffer {
-    /// Whether nothing of it is known.
+    /// Returns `true` if no value is set.
     pub(crate) fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// An appraisal, as the operations on it answer. Money reads `"1234.00"`; what is not known is empty.
+/// An appraisal. Amounts of money are written `"1234.00"`; an unknown value is empty.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Appraisal))]
 pub struct AppraisalView<'a> {
     /// Vehicle id of the appraisal.
     #[cfg_attr(feature = "openapi", schema(value_type = i64))]
     id: VehicleId,
-    /// Its short code, unique within the business.
+    /// Short code, unique within the business.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     tag: &'a VehicleTag,
-    /// Where it is: added, appraised, accepted or rejected.
+    /// Current state: added, appraised, accepted or rejected.
     status: StatusView,
-    /// The offer for it.
+    /// The offer for the vehicle.
     offer: OfferView<'a>,
-    /// The stock vehicle that came of it.
+    /// The stock vehicle that was created from the appraisal.
     stock: StockReference<'a>,
-    /// Whether an offer was requested.
+    /// `true` if an offer was requested.
     requested: bool,
 }
 
-/// An offer, as it is shown.
+/// The offer of an appraisal.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = AppraisalOffer))]
 struct OfferView<'a> {
-    /// The offer; empty before there is one.
+    /// Offered amount; empty before there is an offer.
     #[cfg_attr(feature = "openapi", schema(pattern = "^$|^-?\\d+\\.\\d{2}$", example = "4500.00"))]
     offer: String,
-    /// The most that may be offered; empty if that is not set.
+    /// Maximum offer; empty if it is not set.
     #[cfg_attr(feature = "openapi", schema(pattern = "^$|^-?\\d+\\.\\d{2}$", example = "4750.00"))]
     max_offer: String,
-    /// What was agreed on; empty before the offer is accepted.
+    /// Agreed amount; empty before the offer is accepted.
     #[cfg_attr(feature = "openapi", schema(pattern = "^$|^-?\\d+\\.\\d{2}$", example = ""))]
     agreed_amount: String,
-    /// The last day of the offer, as YYYY-MM-DD; empty before there is one.
+    /// Last day of the offer, as YYYY-MM-DD; empty before there is an offer.
     #[cfg_attr(feature = "openapi", schema(example = "2026-01-31"))]
     expiry: String,
-    /// Staff user who appraised it; null before that.
+    /// Staff user who appraised the vehicle; null before that.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<i64>, required))]
     appraised_by: Option<StaffId>,
-    /// What they noted.
+    /// Notes of the appraiser.
     comments: &'a str,
-    /// accepted, rejected, or empty.
+    /// Decision: accepted, rejected, or empty.
     decision: &'a str,
 }
 
-/// A stock vehicle, as an appraisal names it.
+/// The stock vehicle of an appraisal.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = AppraisalStock))]
 struct StockReference<'a> {
-    /// Its id; empty before the offer is accepted.
+    /// Vehicle id; empty before the offer is accepted.
     #[cfg_attr(feature = "openapi", schema(example = ""))]
     id: &'a str,
-    /// Its short code; empty before the offer is accepted.
+    /// Short code; empty before the offer is accepted.
     #[cfg_attr(feature = "openapi", schema(example = ""))]
     tag: &'a str,
 }
 
-/// An appraisal, as the API shows it.
+/// Returns the representation of an appraisal.
 pub fn read_appraisal(vehicle: &Vehicle) -> AppraisalView<'_> {
     let confirm = &vehicle.content.data.appraisal.confirm;
     let AppraisalOffer {

@@ -1,4 +1,4 @@
-//! Texts of the business's file that are shown with a vehicle, and the placeholders that stand for them in previews.
+//! Texts of the business's record that are shown with a vehicle, and the placeholders that replace them in previews.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -6,20 +6,20 @@ use std::cell::Cell;
 use forecourt_accounts::Business;
 use serde::{Deserialize, Serialize, Serializer};
 
-/// Stands for a text of the business's file. There is no other part of a vehicle's data that is shown as that file says.
+/// A placeholder for a text of the business's record. No other field of a vehicle's data depends on that record.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Placeholder<'a> {
-    /// The public address of the vehicle of that slug.
+    /// The public address of the vehicle with this slug.
     #[serde(borrow)]
     Address(Cow<'a, str>),
-    /// The location of that id.
+    /// The location with this id.
     #[serde(borrow)]
     Location(Cow<'a, str>),
 }
 
 impl Placeholder<'_> {
-    /// The text that the file of `business` has for it.
+    /// Returns the text from the record of `business`.
     pub(crate) fn text<'a>(&'a self, business: &'a Business) -> Cow<'a, str> {
         match self {
             Self::Address(slug) => business.vehicle_address(slug).into(),
@@ -35,24 +35,24 @@ impl Placeholder<'_> {
     }
 }
 
-/// How the texts of the business's file are shown with a vehicle.
+/// The way in which texts of the business's record are shown with a vehicle.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum BusinessTexts<'a> {
-    /// As the file of a business has them.
+    /// The texts of this business.
     Of(&'a Business),
-    /// As placeholders.
+    /// Placeholders.
     Placeholders(&'a PreviewNotes),
 }
 
 impl BusinessTexts<'_> {
-    /// Notes that something is not shown which callers with some scope may see.
+    /// Notes that a value is left out which callers with certain scopes may see.
     pub(crate) fn withhold(&self) {
         if let Self::Placeholders(notes) = self {
             notes.withholds.set(true);
         }
     }
 
-    /// Shows the text that `placeholder` stands for, or the placeholder.
+    /// Writes the text of `placeholder`, or the placeholder itself.
     pub(crate) fn show<S: Serializer>(&self, placeholder: &Placeholder<'_>, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Of(business) => serializer.serialize_str(&placeholder.text(business)),
@@ -64,11 +64,11 @@ impl BusinessTexts<'_> {
     }
 }
 
-/// What is noted while a preview is written.
+/// Notes made while a preview is written.
 #[derive(Debug, Default)]
 pub(crate) struct PreviewNotes {
-    /// Whether a placeholder comes next.
+    /// `true` if a placeholder follows.
     pub(crate) is_placeholder_next: Cell<bool>,
-    /// Whether the preview lacks something that callers with some scope may see.
+    /// `true` if the preview lacks a value that callers with certain scopes may see.
     pub(crate) withholds: Cell<bool>,
 }

@@ -1,9 +1,9 @@
-//! Vehicles in the simple view, written when they change, so that a list passes them on unread.
+//! Vehicles in the simple view, written when they change, so that a list can send them without reading them.
 //!
-//! A [`Placeholder`] stands for each text of the business's file, and is filled in when the preview is shown: so a changed file
-//! changes the lists at once. A preview records which fields it was written with. One that was written by
-//! a release with others, or before [`REVISION`] went up, is passed over, and its vehicle is read instead; the next change of
-//! the vehicle renews it.
+//! A [`Placeholder`] replaces each text of the business's record, and is filled in when the preview is shown. So a changed record
+//! changes the lists at once. A preview also records the fields that it was written with. If a release with other fields wrote
+//! it, or it is from before [`REVISION`] went up, it is ignored and its vehicle is read instead. The next change of the vehicle
+//! renews it.
 
 use std::io;
 use std::sync::LazyLock;
@@ -19,14 +19,14 @@ use crate::placeholder::{Placeholder, PreviewNotes};
 use crate::view::{VehicleView, show_simple};
 use crate::{Data, Vehicle};
 
-/// Goes up when a release shows the simple view otherwise than the one before it, although its fields are declared as before:
-/// a state by another name, say, or another member beside the data. Then previews that are stored are not believed any more.
+/// Must go up when a release changes the simple view without changing the declared fields: for example another name for a state,
+/// or another member beside the data. Stored previews are ignored from then on.
 const REVISION: u64 = 1;
 
-/// What stands before and behind a placeholder: JSON as it is written here has no line break of its own.
+/// The separator around a placeholder. JSON as it is written here contains no line break.
 const EDGE: char = '\n';
 
-/// Writes JSON in one line, but each placeholder on a line of its own.
+/// Writes JSON in one line, with each placeholder on a line of its own.
 struct PlaceholderLines<'a> {
     notes: &'a PreviewNotes,
     in_placeholder: bool,
@@ -50,7 +50,7 @@ impl Formatter for PlaceholderLines<'_> {
     }
 }
 
-/// What the simple view shows of a vehicle, except its id, with placeholders; `None` if that is not the same for every caller.
+/// Writes the simple view of a vehicle without its id, with placeholders. `None` if it is not the same for every caller.
 fn members(vehicle: &Vehicle) -> serde_json::Result<Option<String>> {
     let notes = PreviewNotes::default();
     let mut json = Vec::new();
@@ -66,7 +66,7 @@ fn members(vehicle: &Vehicle) -> serde_json::Result<Option<String>> {
     Ok(Some(text).filter(|_| !notes.withholds.get()))
 }
 
-/// What every preview begins with that shows the same fields, by name, type and order.
+/// The beginning of every preview that shows the same fields, by name, type and order.
 static LAYOUT: LazyLock<String> = LazyLock::new(|| {
     let mut fields = String::new();
     Data::outline(
@@ -82,34 +82,34 @@ pub struct VehiclePreview(Source);
 
 #[derive(Clone, PartialEq, Debug)]
 enum Source {
-    /// As it was written when the vehicle last changed.
+    /// The text that was written when the vehicle last changed.
     Written { id: VehicleId, text: String },
-    /// To be written now.
+    /// A vehicle whose text is not yet written.
     Read(Box<Vehicle>),
 }
 
 impl VehiclePreview {
-    /// What to store beside `vehicle`, whose id need not be known yet, so that a list need not read it. `None` if the simple
-    /// view shows more to callers with some scope.
+    /// Returns the text to store with `vehicle`, so that a list need not read the vehicle. Its id need not be known yet. `None`
+    /// if the simple view shows more to callers with certain scopes.
     ///
     /// # Errors
-    /// None are known: any stored vehicle can be written as JSON.
+    /// None known: any stored vehicle can be written as JSON.
     pub fn written(vehicle: &Vehicle) -> serde_json::Result<Option<String>> {
         Ok(members(vehicle)?.map(|members| format!("{}{members}", *LAYOUT)))
     }
 
-    /// The vehicle for which [`VehiclePreview::written`] gave `text`. `None` if the simple view was another one then, which
-    /// a later release has changed: now the vehicle itself has to be read.
+    /// Creates the preview of a vehicle from the `text` that [`VehiclePreview::written`] returned. `None` if a later release has
+    /// changed the simple view since; then the vehicle itself must be read.
     pub fn stored(id: VehicleId, text: String) -> Option<Self> {
         text.starts_with(&*LAYOUT).then_some(Self(Source::Written { id, text }))
     }
 
-    /// Whether it is one that was stored, and not the vehicle itself.
+    /// Returns `true` if it is a stored text, not the vehicle itself.
     pub const fn is_stored(&self) -> bool {
         matches!(self.0, Source::Written { .. })
     }
 
-    /// Which vehicle it is.
+    /// Returns the id of the vehicle.
     pub fn id(&self) -> VehicleId {
         match &self.0 {
             Source::Written { id, .. } => *id,
@@ -117,10 +117,10 @@ impl VehiclePreview {
         }
     }
 
-    /// Appends its JSON, as `business`, whose vehicle it is, shows it to a caller with `scopes`.
+    /// Appends its JSON for a caller of `business` with `scopes`. The vehicle must be one of `business`.
     ///
     /// # Errors
-    /// None are known, if the text is one that [`VehiclePreview::written`] gave.
+    /// None known, if [`VehiclePreview::written`] returned the text.
     pub fn write_to(&self, business: &Business, scopes: ScopeSet, json: &mut Vec<u8>) -> serde_json::Result<()> {
         let (id, text) = match &self.0 {
             Source::Written { id, text } => (id, text),
@@ -129,7 +129,7 @@ impl VehiclePreview {
                 return serde_json::to_writer(json, &view);
             }
         };
-        // Behind the brace, where the id was left out.
+        // The members follow the brace, after which the id was left out.
         let members = text.get(LAYOUT.len() + 1..).unwrap_or_default();
         json.extend_from_slice(br#"{"id":"#);
         serde_json::to_writer(&mut *json, id)?;
@@ -147,7 +147,7 @@ impl VehiclePreview {
 }
 
 impl From<Vehicle> for VehiclePreview {
-    /// A vehicle of which no preview was stored.
+    /// Creates the preview of a vehicle that has no stored one.
     fn from(vehicle: Vehicle) -> Self {
         Self(Source::Read(Box::new(vehicle)))
     }
@@ -175,7 +175,7 @@ mod tests {
     }
 
     section! {
-        /// The same, of which the simple view shows more.
+        /// The same fields, more of them in the simple view.
         pub struct Behind: BehindPatch {
             /// One.
             one: String, simple;
@@ -188,7 +188,7 @@ mod tests {
         }
     }
 
-    /// The outline of `T` in the simple view, and whether that withholds something.
+    /// Returns the outline of `T` in the simple view, and whether a field is withheld.
     fn outline<T: FieldValue>() -> (String, bool) {
         let notes = PreviewNotes::default();
         let mut names = String::new();

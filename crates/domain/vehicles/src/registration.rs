@@ -5,24 +5,24 @@ use std::{fmt, str::FromStr};
 use forecourt_kernel::{InvalidText, Line, bounds::MAX_LINE_CHARS};
 use serde::{Deserialize, Serialize};
 
-/// A vehicle's registration mark, in capitals. Marks of British shapes are written with the usual space; any other, foreign or
-/// trade marks for instance, with the spaces and hyphens that they were sent with.
+/// A vehicle's registration mark, in capitals. Marks of British shapes are written with the usual space. Any other mark, such as
+/// a foreign one or a trade plate, keeps the spaces and hyphens that it was sent with.
 ///
-/// A mark leads to the keeper: no log may have it.
+/// A mark leads to the keeper of the vehicle, so it must not be logged.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Registration {
-    /// As it is written.
+    /// The written form.
     text: String,
-    /// As it is compared.
+    /// The form for comparison.
     key: String,
 }
 
 impl Registration {
-    /// How many characters a mark has at most, spaces apart.
+    /// Maximum length of a mark, without spaces.
     pub const MAX_CHARS: usize = 20;
 
-    /// What the mark is searched and compared by: in capitals, without spaces and hyphens.
+    /// Returns the form for searching and comparing: capitals without spaces and hyphens.
     pub fn key(&self) -> &str {
         &self.key
     }
@@ -34,8 +34,8 @@ impl fmt::Display for Registration {
     }
 }
 
-/// The mark of these words with the space of a British one; `None` if it is of another shape. A shape alone does not make a
-/// mark that was ever issued.
+/// Returns the mark with the space of a British one, or `None` if it has another shape. A mark of British shape need not have
+/// been issued.
 fn british(words: &[String]) -> Option<String> {
     let mark = words.concat();
     if !mark.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
@@ -54,13 +54,13 @@ fn british(words: &[String]) -> Option<String> {
         (true, [1, digits @ 1..=3, 3, 0]) => 1 + digits,
         // Suffix, from 1963: ABC 123D.
         (true, [3, 1..=3, 1, 0]) => 3,
-        // Dateless, either way: AB 1234, 1234 AB. Seven characters are Northern Ireland's alone: AIZ 1234.
+        // Dateless, in either order: AB 1234, 1234 AB. Only Northern Ireland has seven characters: AIZ 1234.
         (true, [letters @ 1..=3, digits @ 1..=4, 0, 0]) if letters + digits <= 6 || northern_irish() => letters,
         (false, [digits @ 1..=4, letters @ 1..=3, 0, 0]) if letters + digits <= 6 => digits,
         _ => return None,
     };
     let (first, second) = mark.split_at_checked(at)?;
-    // Foreign marks (B AB 123) have the same letters and digits as the dateless ones, but more words.
+    // Foreign marks (B AB 123) have the same letters and digits as dateless ones, but more words.
     let dateless = lengths[2] == 0;
     if dateless && words.len() > 2 {
         return None;
@@ -68,7 +68,7 @@ fn british(words: &[String]) -> Option<String> {
     Some(format!("{first} {second}"))
 }
 
-/// Reads a mark however it is spaced, in either case.
+/// Reads a mark with any spacing, in either case.
 impl FromStr for Registration {
     type Err = InvalidRegistration;
 
@@ -107,16 +107,16 @@ impl From<Registration> for String {
     }
 }
 
-/// The text is no registration mark.
+/// The reasons why a text is not a registration mark.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum InvalidRegistration {
-    /// There is nothing but spaces and hyphens.
+    /// It has only spaces and hyphens.
     #[error("must not be empty")]
     Empty,
-    /// It has more than [`Registration::MAX_CHARS`].
+    /// It has more than [`Registration::MAX_CHARS`] characters.
     #[error("must have at most {} characters", Registration::MAX_CHARS)]
     TooLong,
-    /// It has a line break or the like.
+    /// It has a line break or another control character.
     #[error("must not have control characters")]
     ControlCharacter,
 }

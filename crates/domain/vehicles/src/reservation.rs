@@ -1,4 +1,4 @@
-//! Reservations: who a vehicle is held for, and on what deposit (contract, "Reservation"; decisions §7).
+//! Reservations: the contact that a vehicle is held for, and the deposit (contract, "Reservation"; decisions §7).
 
 use std::{fmt, str::FromStr};
 
@@ -9,23 +9,23 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::{Sale, Stock, Vehicle};
 
-/// How the deposit of a reservation is paid.
+/// The payment method of a reservation's deposit.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum ReservationMethod {
-    /// Not at all: there is no deposit.
+    /// No payment: there is no deposit.
     #[serde(rename = "No Payment")]
     NoPayment,
-    /// From bank to bank.
+    /// A transfer from bank to bank.
     #[serde(rename = "Bank Transfer")]
     BankTransfer,
-    /// In notes and coins.
+    /// Notes and coins.
     Cash,
-    /// By a credit or debit card.
+    /// A credit or debit card.
     Card,
-    /// By a cheque.
+    /// A cheque.
     Cheque,
-    /// By a provider of finance.
+    /// A finance provider.
     Finance,
 }
 
@@ -40,7 +40,7 @@ impl ReservationMethod {
         Self::Finance,
     ];
 
-    /// How the invoice of the deposit is paid; `None` without a payment, when there is no invoice.
+    /// Returns the payment method of the deposit's invoice; `None` without a payment, when there is no invoice.
     pub const fn payment(self) -> Option<PaymentMethod> {
         match self {
             Self::NoPayment => None,
@@ -52,7 +52,7 @@ impl ReservationMethod {
         }
     }
 
-    /// The name that callers and storage use.
+    /// Returns the name that callers and storage use.
     pub const fn name(self) -> &'static str {
         match self.payment() {
             None => "No Payment",
@@ -77,7 +77,7 @@ impl fmt::Display for ReservationMethod {
     }
 }
 
-/// Reads the name to the letter.
+/// Reads the name, case-sensitively.
 impl FromStr for ReservationMethod {
     type Err = UnknownValue;
 
@@ -90,36 +90,36 @@ impl FromStr for ReservationMethod {
 /// The invoice of a reservation's deposit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct DepositInvoice {
-    /// Its id, by which it is credited.
+    /// Its id, for the credit note.
     pub id: InvoiceId,
-    /// Its number, as it is shown.
+    /// Its number, for display.
     pub number: InvoiceNumber,
 }
 
-/// A reservation. Its serialised form is part of the vehicle's document: a new member needs `#[serde(default)]`, and none is
+/// A reservation. Its serialised form is part of the vehicle's document: a new member needs `#[serde(default)]`, and no member is
 /// ever renamed.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Reservation {
-    /// The contact that it is for; `None` once that is deleted.
+    /// The contact that it is for; `None` once the contact is deleted.
     pub customer: Option<ContactId>,
-    /// How the deposit is paid.
+    /// The payment method of the deposit.
     pub method: ReservationMethod,
-    /// The deposit with any tax inside it, in the currency of the business's country; 0 is none.
+    /// The deposit including any tax, in the currency of the business's country; 0 for none.
     pub deposit: Money,
-    /// What the payer or the terminal calls the payment; may be empty.
+    /// The payer's or the terminal's reference of the payment; may be empty.
     pub transaction: Line,
-    /// When it was agreed on: the moment that the caller gives, or the first one in UTC of the day.
+    /// The time of the agreement, as the caller gave it; for a day its first moment in UTC.
     pub date: Timestamp,
-    /// When it was recorded.
+    /// The time at which it was recorded.
     pub reserved_at: Timestamp,
-    /// Whether the sale of the vehicle carries value added tax, so that the deposit includes it ([`carries_vat`]).
+    /// `true` if the sale of the vehicle carries value added tax, so that the deposit includes it ([`carries_vat`]).
     pub vat: bool,
     /// The invoice of the deposit, if one was raised.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub invoice: Option<DepositInvoice>,
 }
 
-/// How a reservation ended.
+/// The way in which a reservation ended.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReservationEnd {
@@ -129,26 +129,26 @@ pub enum ReservationEnd {
     Sold,
 }
 
-/// A reservation that has ended.
+/// A former reservation.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct FormerReservation {
-    /// What it was.
+    /// The reservation.
     #[serde(flatten)]
     pub reservation: Reservation,
-    /// How it ended.
+    /// The way in which it ended.
     pub end: ReservationEnd,
-    /// When it ended.
+    /// The time at which it ended.
     pub ended_at: Timestamp,
-    /// The credit note for its invoice, if it was cancelled and had one.
+    /// The credit note for its invoice, if it had one and was cancelled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credit_note: Option<CreditNumber>,
 }
 
-/// Who a vehicle is and was reserved for.
+/// The current reservation of a vehicle and its former ones.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Reservations {
-    /// The present reservation.
+    /// The current reservation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current: Option<Reservation>,
     /// The former ones, oldest first, at most [`Reservations::MAX_FORMER`].
@@ -157,29 +157,29 @@ pub struct Reservations {
 }
 
 impl Reservations {
-    /// How many former reservations a vehicle keeps, so that its document stays within bounds; of more, the oldest go. Their
-    /// invoices stay.
+    /// Maximum number of former reservations that a vehicle keeps, so that its document stays within bounds. Older ones are
+    /// dropped; their invoices stay.
     pub const MAX_FORMER: usize = 50;
 
-    /// Whether there never was one.
+    /// Returns `true` if there never was a reservation.
     pub(crate) fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// The present one and the former ones.
+    /// Returns the current reservation and the former ones.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Reservation> {
         self.current
             .iter()
             .chain(self.former.iter().map(|former| &former.reservation))
     }
 
-    /// The present one and the former ones, to be changed.
+    /// Returns the current reservation and the former ones, for changes.
     pub(crate) fn all_mut(&mut self) -> impl Iterator<Item = &mut Reservation> {
         let former = self.former.iter_mut().map(|former| &mut former.reservation);
         self.current.iter_mut().chain(former)
     }
 
-    /// Makes the present reservation, if there is one, a former one.
+    /// Turns the current reservation, if there is one, into a former one.
     pub(crate) fn end(&mut self, end: ReservationEnd, credit_note: Option<CreditNumber>, at: Timestamp) {
         let Some(reservation) = self.current.take() else {
             return;
@@ -194,27 +194,27 @@ impl Reservations {
         self.former.drain(..surplus);
     }
 
-    /// The reservation that ended by this sale: the one that the vehicle was sold out of.
+    /// Returns the reservation that this sale ended.
     pub(crate) fn ended_by(&self, sale: &Sale) -> Option<&FormerReservation> {
         let last = self.former.last();
         last.filter(|last| last.end == ReservationEnd::Sold && last.ended_at == sale.at)
     }
 
-    /// Makes the last former reservation the present one again.
+    /// Makes the last former reservation the current one again.
     pub(crate) fn restore(&mut self) {
         self.current = self.former.pop().map(|former| former.reservation);
     }
 
-    /// The last reservation, if it was cancelled and there is no other since.
+    /// Returns the last reservation, if it was cancelled and none has followed.
     fn cancelled(&self) -> Option<&FormerReservation> {
         let last = self.former.last().filter(|_| self.current.is_none());
         last.filter(|last| last.end == ReservationEnd::Cancelled)
     }
 }
 
-/// Whether the sale of a vehicle carries value added tax: `stock.vat` calls it qualifying (and not, for instance,
-/// `Non-qualifying`), or `stock.vat_pricing` says that the price is `Inc VAT` or `Ex VAT`. Case and punctuation do not count. A
-/// vehicle that is sold under the margin scheme is neither.
+/// Returns `true` if the sale of a vehicle carries value added tax. That is so if `stock.vat` calls it qualifying (and not, for
+/// instance, `Non-qualifying`), or if `stock.vat_pricing` says that the price is `Inc VAT` or `Ex VAT`. Case and punctuation are
+/// ignored. A vehicle sold under the margin scheme is neither.
 pub fn carries_vat(stock: &Stock) -> bool {
     let words = |text: &str| -> Vec<String> {
         let folded = fold(text);
@@ -227,55 +227,55 @@ pub fn carries_vat(stock: &Stock) -> bool {
     qualifies || matches!(words(&stock.vat_pricing).join(" ").as_str(), "inc vat" | "ex vat")
 }
 
-/// The state of a vehicle's reservation, as `GET /2.0/vehicles/{id}/reserve` shows it.
+/// The state of a vehicle's reservation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = VehicleReservation))]
 pub struct ReservationView<'a> {
-    /// Whether the vehicle is reserved.
+    /// `true` if the vehicle is reserved.
     reserved: bool,
-    /// Whether the last reservation was cancelled and there is no other since.
+    /// `true` if the last reservation was cancelled and none has followed.
     cancelled: bool,
-    /// The number of the credit note for the cancelled reservation's invoice; empty without one.
+    /// Number of the credit note for the cancelled reservation's invoice; empty without one.
     #[serde(serialize_with = "number_or_empty")]
     #[cfg_attr(feature = "openapi", schema(value_type = String, example = ""))]
     credit_note: Option<CreditNumber>,
-    /// The reservation; null without one.
+    /// Current reservation; null without one.
     #[cfg_attr(feature = "openapi", schema(required))]
     reservation: Option<ReservationDetails<'a>>,
 }
 
-/// A reservation, as it is shown.
+/// A reservation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Reservation))]
 pub struct ReservationDetails<'a> {
-    /// The contact that it is for; null once that is deleted.
+    /// Contact that it is for; null once the contact is deleted.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<i64>, required))]
     customer: Option<ContactId>,
-    /// How the deposit is paid.
+    /// Payment method of the deposit.
     method: ReservationMethod,
-    /// The deposit, with any tax inside it.
+    /// Deposit including any tax.
     #[serde(serialize_with = "amount")]
     #[cfg_attr(feature = "openapi", schema(value_type = f64, minimum = 0, example = 99.5))]
     deposit: Money,
-    /// What the payer or the terminal calls the payment; may be empty.
+    /// The payer's or the terminal's reference of the payment; may be empty.
     transaction: &'a str,
-    /// When it was agreed on, epoch seconds.
+    /// Time of the agreement, epoch seconds.
     #[cfg_attr(feature = "openapi", schema(value_type = i64))]
     date: Timestamp,
-    /// When it was recorded, epoch seconds.
+    /// Time at which the reservation was recorded, epoch seconds.
     #[cfg_attr(feature = "openapi", schema(value_type = i64))]
     reserved_at: Timestamp,
-    /// Whether the deposit includes value added tax.
+    /// `true` if the deposit includes value added tax.
     vat: bool,
-    /// The number of the deposit's invoice; empty without one.
+    /// Number of the deposit's invoice; empty without one.
     #[serde(serialize_with = "number_or_empty")]
     #[cfg_attr(feature = "openapi", schema(value_type = String, example = "INV-1"))]
     invoice: Option<InvoiceNumber>,
-    /// Empty: a reservation that is credited has ended.
+    /// Always empty, because a reservation with a credit note has ended.
     credit_note: &'static str,
 }
 
-/// The state of a vehicle's reservation, as the API shows it.
+/// Returns the state of a vehicle's reservation.
 pub fn read_reservation(vehicle: &Vehicle) -> ReservationView<'_> {
     let Reservations { current, .. } = &vehicle.content.reservation;
     let cancelled = vehicle.content.reservation.cancelled();
@@ -320,8 +320,8 @@ fn number_or_empty<N: fmt::Display, S: Serializer>(number: &Option<N>, serialize
     }
 }
 
-/// Writes an amount as a number. The nearest floating-point number to an amount that a number can have brought in is written
-/// with the amount's own decimals.
+/// Writes an amount as a number. The amount came from a JSON number, so its nearest floating-point number is written with the
+/// amount's own decimals.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
 fn amount<S: Serializer>(amount: &Money, serializer: S) -> Result<S::Ok, S::Error> {
     let minor = amount.minor();

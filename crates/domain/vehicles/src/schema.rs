@@ -9,17 +9,17 @@ use utoipa::openapi::{Array, ArrayBuilder, KnownFormat, RefOr, SchemaFormat};
 
 use crate::declare::{Access, FieldInfo, FieldValue, MAX_FIELD_NAME_BYTES};
 
-/// The pattern of what follows the beginning of a name.
+/// The pattern of the part of a name after its declared prefix.
 const FIELD_NAME: &str = "[a-z0-9_]+";
 
-/// Which way a value goes.
+/// The direction in which a value is sent, and its extent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Side {
     /// From the server, in the full view.
     Read,
-    /// From the server, as far as the simple view shows it.
+    /// From the server, in the simple view.
     ReadSimple,
-    /// From the server, as far as the advert shows it.
+    /// From the server, in the advert.
     ReadAdvert,
     /// To the server, in a change.
     Write,
@@ -28,12 +28,12 @@ pub enum Side {
 }
 
 impl Side {
-    /// Whether values are read from the server.
+    /// Returns `true` if values are read from the server.
     pub const fn is_read(self) -> bool {
         matches!(self, Self::Read | Self::ReadSimple | Self::ReadAdvert)
     }
 
-    /// The side on which a field's own fields are described; `None` if the field is not there.
+    /// Returns the side on which a field's own fields are described; `None` if the field is left out.
     fn onto(self, field: &FieldInfo) -> Option<Self> {
         use crate::declare::Part;
         if self == Self::ReadAdvert {
@@ -58,7 +58,7 @@ impl Side {
 pub(crate) struct Group {
     side: Side,
     object: ObjectBuilder,
-    /// A pattern for each of the names.
+    /// The pattern of each name.
     names: Vec<String>,
     is_open: bool,
 }
@@ -98,7 +98,7 @@ impl Group {
     }
 
     pub(crate) fn build(self) -> Schema {
-        // Unknown members are refused, at any depth.
+        // Unknown members are refused at any depth.
         let object = match (self.side.is_read(), self.is_open) {
             (true, _) => self.object,
             (false, true) => {
@@ -125,7 +125,7 @@ fn describe(schema: &mut Schema, description: String) {
     }
 }
 
-/// A schema of one JSON type, and null where `nullable`.
+/// Returns a schema of one JSON type, and null if `nullable`.
 pub(crate) fn plain(kind: Type, nullable: bool) -> ObjectBuilder {
     let kind = if nullable {
         SchemaType::from_iter([kind, Type::Null])
@@ -135,35 +135,35 @@ pub(crate) fn plain(kind: Type, nullable: bool) -> ObjectBuilder {
     ObjectBuilder::new().schema_type(kind)
 }
 
-/// Text, which null clears; on write of at most so many characters. What is kept may be longer.
-pub(crate) fn text(side: Side, most: usize) -> ObjectBuilder {
+/// Returns the schema of a text of at most `max_chars` characters on write, which null clears. A stored text may be longer.
+pub(crate) fn text(side: Side, max_chars: usize) -> ObjectBuilder {
     let text = plain(Type::String, !side.is_read());
     if side.is_read() {
         text
     } else {
-        text.max_length(Some(most))
+        text.max_length(Some(max_chars))
     }
 }
 
-/// A line of text.
+/// Returns the schema of a line of text.
 pub(crate) fn line(nullable: bool) -> ObjectBuilder {
     plain(Type::String, nullable).max_length(Some(MAX_LINE_CHARS))
 }
 
-/// A calendar day.
+/// Returns the schema of a calendar day.
 pub(crate) fn day(nullable: bool) -> ObjectBuilder {
     plain(Type::String, nullable).format(Some(SchemaFormat::KnownFormat(KnownFormat::Date)))
 }
 
-/// One of these words.
+/// Returns the schema of one of these words.
 pub(crate) fn words<'a>(words: impl IntoIterator<Item = &'a str>, nullable: bool) -> ObjectBuilder {
     let words = words.into_iter().map(Json::from);
-    // What an enum does not name is refused, even if the type allows it.
+    // An enum refuses what it does not name, even if the type allows it.
     let null = nullable.then_some(Json::Null);
     plain(Type::String, nullable).enum_values(Some(words.chain(null)))
 }
 
-/// Text of that schema, or the empty one.
+/// Extends a schema of text by the empty text.
 pub(crate) fn or_empty(schema: ObjectBuilder) -> Object {
     let mut schema = schema.build();
     schema.format = None;
@@ -176,18 +176,18 @@ pub(crate) fn or_empty(schema: ObjectBuilder) -> Object {
     schema
 }
 
-/// What is sent for a value of that schema: the empty text clears it, as null does.
+/// Returns the schema for writing a value of that schema: the empty text clears it, as null does.
 pub(crate) fn or_cleared(schema: ObjectBuilder) -> Schema {
     let schema = schema.build();
     if schema.format.is_none() {
         return or_empty(ObjectBuilder::from(schema)).into();
     }
-    // The format stays where it is, since clients have types for it.
+    // The format stays with the value, because client libraries have types for it.
     let empty = ObjectBuilder::new().schema_type(Type::String).enum_values(Some([""]));
     AnyOfBuilder::new().item(schema).item(empty).build().into()
 }
 
-/// An array of `items`, which null empties; on write of a bounded number.
+/// Returns the schema of an array of `items`, which null empties. On write its length is bounded.
 pub(crate) fn array(items: Schema, side: Side) -> Array {
     let mut array = ArrayBuilder::new()
         .items(ArrayItems::RefOrSchema(Box::new(RefOr::T(items))))
@@ -199,19 +199,19 @@ pub(crate) fn array(items: Schema, side: Side) -> Array {
     array
 }
 
-/// The schema of a group, by itself.
+/// Returns the schema of a group.
 pub fn of<T: FieldValue>(side: Side) -> Schema {
     T::schema(side)
 }
 
-/// An object of any members, which null empties.
+/// Returns the schema of an object with any members, which null empties.
 pub(crate) fn any_object(side: Side) -> Object {
     plain(Type::Object, !side.is_read())
         .additional_properties(Some(AdditionalProperties::FreeForm(true)))
         .build()
 }
 
-/// What a write may say of a vehicle's data. Null clears a group in a section, as it does a field, but no whole section.
+/// Returns the schema for writing a vehicle's data. Null clears a field or a group in a section, but no whole section.
 pub(crate) fn of_sent<T: FieldValue>(side: Side) -> Schema {
     let mut schema = serde_json::to_value(T::schema(side)).unwrap_or_default();
     let sections = schema.get_mut("properties").and_then(Json::as_object_mut);
@@ -221,7 +221,7 @@ pub(crate) fn of_sent<T: FieldValue>(side: Side) -> Schema {
     serde_json::from_value(schema).unwrap_or_default()
 }
 
-/// What a write may say of groups in which unknown members are passed over. Null resets a field, and a group.
+/// Returns the schema for writing groups in which unknown members are ignored. Null resets a field or a group.
 pub(crate) fn of_merged<T: FieldValue>() -> Schema {
     let mut schema = serde_json::to_value(T::schema(Side::Write)).unwrap_or_default();
     let_groups_be_null(&mut schema);
@@ -249,7 +249,7 @@ fn let_groups_be_null(schema: &mut Json) {
     }
 }
 
-/// What an advert shows of a group: the same, but that each text that is empty is null.
+/// Returns the schema of a group in an advert, in which an empty text is null.
 pub(crate) fn of_advert<T: FieldValue>() -> Schema {
     let mut schema = serde_json::to_value(T::schema(Side::ReadAdvert)).unwrap_or_default();
     let_texts_be_null(&mut schema);

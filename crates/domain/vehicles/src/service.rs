@@ -1,4 +1,4 @@
-//! The use cases. Each reads as the contract's sentence does; none begins, commits or retries a transaction.
+//! The use cases. None of them begins, commits or retries a transaction.
 
 mod appraise;
 mod documents;
@@ -39,7 +39,7 @@ use crate::{
     VehicleDraft, VehicleError, VehicleFilter, VehiclePreview, VehicleReader, VehicleStatus, VehicleStore, VehicleView,
 };
 
-/// A page of the caller's vehicles, newest first.
+/// Returns a page of the caller's vehicles, newest first.
 ///
 /// # Errors
 /// [`VehicleError::Store`].
@@ -52,7 +52,7 @@ pub async fn list_vehicles(
     Ok(store.vehicles(by.business_id(), filter, page).await?)
 }
 
-/// The same page of the caller's vehicles in the simple view.
+/// Returns the same page of the caller's vehicles in the simple view.
 ///
 /// # Errors
 /// [`VehicleError::Store`].
@@ -65,7 +65,7 @@ pub async fn preview_vehicles(
     Ok(store.vehicle_previews(by.business_id(), filter, page).await?)
 }
 
-/// One of the caller's vehicles.
+/// Returns one of the caller's vehicles.
 ///
 /// # Errors
 /// [`VehicleError::NotFound`], [`VehicleError::Store`].
@@ -74,7 +74,7 @@ pub async fn read_vehicle(store: &mut dyn VehicleReader, by: &Caller, id: Vehicl
     vehicle.ok_or(VehicleError::NotFound(id))
 }
 
-/// One of the caller's vehicles, and how many of them are for sale or reserved: what [`crate::PublishCheck`] checks.
+/// Returns one of the caller's vehicles and the number of them that are for sale or reserved, for [`crate::PublishCheck`].
 ///
 /// # Errors
 /// [`VehicleError::NotFound`], [`VehicleError::Store`].
@@ -88,11 +88,11 @@ pub async fn check_publishing(
     Ok((vehicle, for_sale))
 }
 
-/// Takes a vehicle into the books.
+/// Creates a vehicle.
 ///
 /// # Errors
-/// [`VehicleError::Invalid`] if it names a staff user, a vehicle or a contact that the business lacks; then
-/// [`VehicleError::CostsFull`], then [`VehicleError::Invalid`] if there is too much of it; [`VehicleError::Store`].
+/// [`VehicleError::Invalid`] if it names a staff user, a vehicle or a contact that the business lacks. Then
+/// [`VehicleError::CostsFull`], then [`VehicleError::Invalid`] if its data is too large; [`VehicleError::Store`].
 pub async fn create_vehicle(
     store: &mut dyn VehicleStore,
     clock: &dyn Clock,
@@ -128,7 +128,7 @@ pub async fn create_vehicle(
     insert(store, clock.now(), business, draft).await
 }
 
-/// A new vehicle of which no more than its stock type and its data is known.
+/// Returns a new vehicle with only its stock type and its data.
 fn draft_of(kind: StockType, data: Box<Data>, business: &Business) -> VehicleDraft {
     VehicleDraft {
         kind,
@@ -162,13 +162,13 @@ async fn insert(
     Ok(vehicle)
 }
 
-/// Changes what is supplied of a vehicle.
+/// Changes the given fields of a vehicle.
 ///
 /// # Errors
-/// [`VehicleError::Invalid`] if it names a staff user, a vehicle or a contact that the business lacks, then
-/// [`VehicleError::CostsFull`], then [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then
-/// [`VehicleError::Invalid`] if a value is none for vehicles of its class or there would be too much of it, then
-/// [`VehicleError::PublishIncomplete`] if it is for sale or reserved and would lose what publishing needs;
+/// [`VehicleError::Invalid`] if it names a staff user, a vehicle or a contact that the business lacks. Then
+/// [`VehicleError::CostsFull`], then [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`]. Then
+/// [`VehicleError::Invalid`] if a value is not allowed for vehicles of its class or its data would be too large. Then
+/// [`VehicleError::PublishIncomplete`] if it is for sale or reserved and would lose fields that publishing needs;
 /// [`VehicleError::Store`].
 pub async fn update_vehicle(
     store: &mut dyn VehicleStore,
@@ -205,7 +205,7 @@ pub async fn update_vehicle(
     content.data.derive_values();
     if content.status.counts_as_for_sale() {
         let missing = missing_for_publishing(&content);
-        // A vehicle that an earlier release published without something may still be changed otherwise.
+        // A vehicle that an earlier release published incomplete may still change in other fields.
         let before = missing_for_publishing(&stored.content);
         if missing.iter().any(|field| !before.contains(field)) {
             return Err(VehicleError::PublishIncomplete(missing));
@@ -214,9 +214,9 @@ pub async fn update_vehicle(
     save(store, clock.now(), business, stored, content).await
 }
 
-/// Deletes a vehicle: it keeps its row and answers 404 from then on (decisions §7). A reservation is cancelled first, with the events
-/// of that, and so the vehicle's version rises by two. Its documents and media go, and the names of
-/// their files are answered, whose content is to be removed once this has committed.
+/// Deletes a vehicle: it keeps its row and answers 404 from then on (decisions §7). A reservation is cancelled first, with its
+/// events, so the vehicle's version rises by two. Its documents and media are removed. Returns the names of their files, whose
+/// content must be deleted after the transaction has committed.
 ///
 /// # Errors
 /// [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`]; [`VehicleError::Store`].
@@ -245,7 +245,7 @@ pub async fn delete_vehicle(
     vehicle.version = vehicle.version.next();
     store.save_vehicle(by.business_id(), &vehicle).await?;
     store.vehicle_changed(&by.business, &vehicle, now).await?;
-    // A deletion's payload is the id alone (contract, "Delivery request").
+    // The payload of a deletion is only the id (contract, "Delivery request").
     let deleted = NewEvent {
         name: EventName::VehicleDeleted,
         record: id.get(),
@@ -256,11 +256,11 @@ pub async fn delete_vehicle(
     Ok(files)
 }
 
-/// Sets the state of a vehicle, where no process owns that.
+/// Sets the state of a vehicle, unless a process owns that state.
 ///
 /// # Errors
-/// [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then [`VehicleError::Invalid`] if vehicles of its
-/// stock type have no such state, then [`VehicleError::Transition`]; [`VehicleError::Store`].
+/// [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`]. Then [`VehicleError::Invalid`] if vehicles of its stock
+/// type have no such state, then [`VehicleError::Transition`]; [`VehicleError::Store`].
 pub async fn set_vehicle_status(
     store: &mut dyn VehicleStore,
     clock: &dyn Clock,
@@ -283,8 +283,8 @@ pub async fn set_vehicle_status(
 /// Replaces the tags of a vehicle.
 ///
 /// # Errors
-/// [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then [`VehicleError::Invalid`] if a name is not
-/// available for its stock type; [`VehicleError::Store`].
+/// [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`]. Then [`VehicleError::Invalid`] if a name is not available
+/// for its stock type; [`VehicleError::Store`].
 pub async fn set_vehicle_tags(
     store: &mut dyn VehicleStore,
     clock: &dyn Clock,
@@ -313,14 +313,13 @@ pub async fn set_vehicle_tags(
     save(store, clock.now(), &by.business, stored, content).await
 }
 
-/// Sets the channels that a vehicle is published on; a draft that is published is for sale (contract, "States and
-/// transitions").
+/// Sets the channels that a vehicle is published on. Publishing a draft puts it up for sale (contract, "States and transitions").
 ///
 /// # Errors
-/// [`VehicleError::Invalid`] if the business has no such channel, then [`VehicleError::NotFound`], then
-/// [`VehicleError::VersionMismatch`], then, if it is to be published, [`VehicleError::Transition`] where its stock type or its
-/// state does not allow it, [`VehicleError::PublishIncomplete`], and for a draft [`VehicleError::PublishLimitReached`];
-/// [`VehicleError::Store`].
+/// [`VehicleError::Invalid`] if the business has no such channel. Then [`VehicleError::NotFound`], then
+/// [`VehicleError::VersionMismatch`]. If it is published on a further channel, then [`VehicleError::Transition`] if its stock
+/// type or its state does not allow that, then [`VehicleError::PublishIncomplete`], and for a draft
+/// [`VehicleError::PublishLimitReached`]; [`VehicleError::Store`].
 pub async fn set_channels(
     store: &mut dyn VehicleStore,
     clock: &dyn Clock,
@@ -356,7 +355,7 @@ pub async fn set_channels(
     save(store, clock.now(), business, stored, content).await
 }
 
-/// Whether one vehicle more may be for sale. The count is locked, so that the answer holds until the transaction ends.
+/// Checks that one more vehicle may be for sale. The count is locked, so the result holds until the transaction ends.
 async fn validate_publish_limit(store: &mut dyn VehicleStore, business: &Business) -> Result<(), VehicleError> {
     if let Some(limit) = business.settings.publish_limit
         && store.lock_vehicles_for_sale(business.id).await? >= limit
@@ -366,8 +365,8 @@ async fn validate_publish_limit(store: &mut dyn VehicleStore, business: &Busines
     Ok(())
 }
 
-/// Takes some of the vehicles of a business off a channel that it no longer has, as a request would (decisions §3). Returns
-/// whether any were found there: then there may be more.
+/// Removes some of the vehicles of a business from a channel that it no longer has, as a request would (decisions §3). Returns
+/// `true` if it found any there; then there may be more.
 ///
 /// # Errors
 /// [`VehicleError::Store`].
@@ -398,8 +397,8 @@ pub async fn leave_channel(
     Ok(!found.is_empty())
 }
 
-/// Validates the channels that a body names. [`set_channels`] checks the same; this reports their faults together with the
-/// body's others.
+/// Validates the channels that a body names. [`set_channels`] checks the same; this function reports their faults together with
+/// the body's others.
 pub fn validate_channels(channels: &[String], business: &Business) -> ValidationErrors {
     let mut errors = ValidationErrors::new();
     for (at, wanted) in channels.iter().enumerate() {
@@ -410,7 +409,7 @@ pub fn validate_channels(channels: &[String], business: &Business) -> Validation
     errors
 }
 
-/// The state of a vehicle once it is published on one channel more.
+/// Returns the state of a vehicle after it is published on a further channel.
 fn status_when_published(content: &VehicleDraft) -> Result<VehicleStatus, TransitionError> {
     if content.status.counts_as_for_sale() {
         return Ok(content.status);
@@ -418,7 +417,7 @@ fn status_when_published(content: &VehicleDraft) -> Result<VehicleStatus, Transi
     next(content.kind, content.status, Trigger::Publish)
 }
 
-/// Lays what a write says over the data of a vehicle.
+/// Applies a write to the data of a vehicle.
 fn overlay(data: &mut Data, patch: DataPatch, business: &Business) -> ValidationErrors {
     let identity = patch.vehicle.as_ref();
     let names = identity.is_some_and(|said| said.make.is_some() || said.model.is_some() || said.class.is_some());
@@ -430,8 +429,8 @@ fn overlay(data: &mut Data, patch: DataPatch, business: &Business) -> Validation
     data.vehicle.validate_words(words, &business.catalogue.vehicle_options)
 }
 
-/// Validates what a body names beside the vehicle that it makes or changes: the staff user, the vehicle and the contacts. The
-/// use cases check the same; this reports their faults together with the body's others.
+/// Validates the staff user, the vehicle and the contacts that a body names. The use cases check the same; this function reports
+/// their faults together with the body's others.
 ///
 /// # Errors
 /// [`VehicleError::Store`].
@@ -495,8 +494,8 @@ async fn validate_contacts(
 
 const UNKNOWN_CONTACT: &str = "names no contact of this business";
 
-/// Validates the contact that a vehicle is reserved for or sold to. The use cases check the same; this reports its fault together
-/// with the body's others.
+/// Validates the contact that a vehicle is reserved for or sold to. The use cases check the same; this function reports its fault
+/// together with the body's others.
 ///
 /// # Errors
 /// [`VehicleError::Store`].
@@ -519,7 +518,7 @@ fn validate_amount(field: &str, amount: Option<Money>, errors: &mut ValidationEr
     }
 }
 
-/// Validates the `date` of a reservation or a sale: it is a day as any other of a vehicle's.
+/// Validates the `date` of a reservation or a sale, by the rule for every date of a vehicle.
 fn validate_day(date: Date, now: Timestamp, errors: &mut ValidationErrors) {
     if let Err(message) = check_day(date, now) {
         errors.add("date", message);
@@ -534,8 +533,8 @@ fn validate_costs(patch: &DataPatch) -> Result<(), VehicleError> {
     Ok(())
 }
 
-/// Whether what is kept of a vehicle is within the bound of a record. What follows from the rest does not count: it is left
-/// out, for [`Data::settle`] to work out.
+/// Checks that the data of a vehicle is within the maximum size of a record. Derived values do not count: they are removed here,
+/// and [`Data::derive_values`] computes them again.
 fn validate_size(data: &mut Data) -> Result<(), VehicleError> {
     data.option.feature = Features::default();
     let json = serde_json::to_vec(data).map_err(|failure| StoreError::Other(BoxError::from(failure)))?;
@@ -546,7 +545,7 @@ fn validate_size(data: &mut Data) -> Result<(), VehicleError> {
     Ok(())
 }
 
-/// The vehicle, locked, at a version at which it may be written.
+/// Locks and returns the vehicle, if its version meets the precondition.
 async fn lock(
     store: &mut dyn VehicleStore,
     by: &Caller,
@@ -584,7 +583,7 @@ async fn save_as(
     }
     let vehicle = Vehicle {
         content,
-        // Should the clock go back behind the record's beginning, the change counts as made then.
+        // If the clock was set back to before the creation, the change gets the time of the creation.
         updated: now.max(stored.created),
         version: stored.version.next(),
         ..stored
@@ -596,7 +595,7 @@ async fn save_as(
     Ok(vehicle)
 }
 
-/// The event holds everything; what a receiver may not see is taken out when it is sent.
+/// Creates an event with the complete vehicle; fields that a receiver may not see are removed when it is sent.
 fn event(name: EventName, vehicle: &Vehicle, business: &Business, at: Timestamp) -> Result<NewEvent, VehicleError> {
     let view = VehicleView::whole(vehicle, business);
     let data = match name {

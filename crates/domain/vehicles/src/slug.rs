@@ -2,19 +2,19 @@
 
 use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
 
-/// How many characters a slug has at most.
+/// Maximum length of a slug.
 pub(crate) const MAX_CHARS: usize = 200;
 
-/// The words of `parts` as one slug: lowercase ASCII letters and digits, with a hyphen between words and nowhere else.
-/// Letters lose their accents, `&` says "and", and all else separates words. A slug that grows too long ends with the last
+/// Joins the words of `parts` into a slug: lowercase ASCII letters and digits, with a single hyphen between words. Letters lose
+/// their accents, `&` becomes "and", and every other character separates words. A slug that grows too long ends with the last
 /// word that fits in 200 characters.
 ///
-/// It is empty if the parts have no letter or digit that ASCII can spell.
+/// It is empty if the parts have no letter or digit that can be written in ASCII.
 pub fn slug<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
     slug_within(MAX_CHARS, parts)
 }
 
-/// The same, of at most that many characters.
+/// As [`slug`], with at most `max_chars` characters.
 pub(crate) fn slug_within<'a>(max_chars: usize, parts: impl IntoIterator<Item = &'a str>) -> String {
     let mut plain = String::new();
     for part in parts {
@@ -44,7 +44,7 @@ pub(crate) fn slug_within<'a>(max_chars: usize, parts: impl IntoIterator<Item = 
     slug
 }
 
-/// What stands for a sign that Unicode does not take apart into an ASCII letter and marks.
+/// Returns the replacement of a character that Unicode does not decompose into an ASCII letter and marks.
 fn spelt_out(lowercase: char) -> Option<&'static str> {
     Some(match lowercase {
         '&' => " and ",

@@ -1,41 +1,41 @@
 //! The states of a vehicle (contract, "States and transitions").
 //!
-//! A state's id is the same for every stock type; its name is not. What leads from one state to another is the table [`MOVES`].
+//! The id of a state is the same for every stock type; its name is not. The table [`MOVES`] lists the transitions.
 
 use std::str::FromStr;
 
 use forecourt_reference::{StockType, UnknownValue};
 use serde::{Deserialize, Serialize};
 
-/// Where a vehicle is in its life. Its stock type determines which of these it can be: [`VehicleStatus::of`].
+/// The state of a vehicle. Its stock type determines the possible states: [`VehicleStatus::of`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VehicleStatus {
     /// Not yet in use.
     Draft,
-    /// Stock that is offered.
+    /// Stock on offer.
     ForSale,
-    /// Stock that is held for a customer.
+    /// Stock held for a customer.
     Reserved,
-    /// Stock that is sold, and not handed over.
+    /// Stock that is sold but not handed over.
     Sold,
     /// Stock that is sold and handed over.
     Complete,
-    /// A customer's vehicle that is at the dealership.
+    /// A customer's vehicle on the dealership's premises.
     OnSite,
-    /// A courtesy vehicle that is lent or ready to be.
+    /// A courtesy vehicle that is lent or ready to be lent.
     InUse,
     /// A customer's or a courtesy vehicle that has left.
     Closed,
     /// An appraisal that waits for an offer.
     Added,
-    /// An appraisal that has one.
+    /// An appraisal that has an offer.
     Appraised,
     /// An appraisal whose offer was accepted.
     Accepted,
     /// An appraisal whose offer was rejected.
     Rejected,
-    /// Gone: it answers 404, in any former state.
+    /// Deleted: it answers 404, whatever its former state.
     Deleted,
 }
 
@@ -57,7 +57,7 @@ impl VehicleStatus {
         Self::Deleted,
     ];
 
-    /// The id, which does not depend on the stock type.
+    /// Returns the id, which does not depend on the stock type.
     pub const fn id(self) -> u8 {
         match self {
             Self::Draft | Self::Added => 1,
@@ -67,7 +67,7 @@ impl VehicleStatus {
         }
     }
 
-    /// The name to compare.
+    /// Returns the name to compare.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Draft => "draft",
@@ -86,7 +86,7 @@ impl VehicleStatus {
         }
     }
 
-    /// The name to show.
+    /// Returns the name to show.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Draft => "Draft",
@@ -105,7 +105,7 @@ impl VehicleStatus {
         }
     }
 
-    /// The states that a vehicle of this stock type can be in, the first of them first.
+    /// Returns the possible states of a vehicle of this stock type, beginning with the initial one.
     pub const fn of(kind: StockType) -> &'static [Self] {
         match kind {
             StockType::InStock | StockType::ToOrder => &[
@@ -128,7 +128,7 @@ impl VehicleStatus {
         }
     }
 
-    /// The state that a vehicle of this stock type begins in.
+    /// Returns the initial state of a vehicle of this stock type.
     pub const fn initial(kind: StockType) -> Self {
         match kind {
             StockType::Appraisal => Self::Added,
@@ -136,18 +136,18 @@ impl VehicleStatus {
         }
     }
 
-    /// Whether the reservation or the sale leads there and away, and nothing else does.
+    /// Returns `true` if only the reservation or the sale leads to this state and away from it.
     pub const fn is_owned_by_process(self) -> bool {
         matches!(self, Self::Reserved | Self::Sold | Self::Complete)
     }
 
-    /// Whether it counts against the business's limit of vehicles for sale (decisions §7).
+    /// Returns `true` if it counts towards the business's limit of vehicles for sale (decisions §7).
     pub const fn counts_as_for_sale(self) -> bool {
         matches!(self, Self::ForSale | Self::Reserved)
     }
 }
 
-/// What moves a vehicle from state to state.
+/// The cause of a transition.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Trigger {
     /// It is published on a channel.
@@ -162,7 +162,7 @@ pub enum Trigger {
     Sell,
     /// Its sale is undone.
     UndoSale,
-    /// Its sale out of a reservation is undone, and that reservation stands again.
+    /// Its sale out of a reservation is undone, which restores the reservation.
     UndoSaleOfReserved,
     /// It is handed over to the buyer.
     HandOver,
@@ -177,7 +177,7 @@ pub enum Trigger {
 }
 
 impl Trigger {
-    /// Every trigger but [`Trigger::Set`], of which there is one for each state, and [`Trigger::Delete`].
+    /// Every trigger except [`Trigger::Set`], which exists for each state, and [`Trigger::Delete`].
     pub const STEPS: [Self; 10] = [
         Self::Publish,
         Self::Reserve,
@@ -192,16 +192,16 @@ impl Trigger {
     ];
 }
 
-/// A row of the table of moves.
+/// A transition, as a row of the table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Move {
-    /// The stock types that it is of.
+    /// The stock types that have it.
     pub kinds: &'static [StockType],
-    /// The state that it leads away from.
+    /// The state before.
     pub from: VehicleStatus,
-    /// What causes it.
+    /// The cause.
     pub trigger: Trigger,
-    /// The state that it leads to.
+    /// The state after.
     pub to: VehicleStatus,
 }
 
@@ -223,7 +223,7 @@ const fn set(kinds: &'static [StockType], from: VehicleStatus, to: VehicleStatus
     on(Trigger::Set(to), kinds, from, to)
 }
 
-/// Every move there is but deletion, which is possible from every state. A move to the state that a vehicle is in is none.
+/// Every transition except deletion, which is possible from every state. Setting the present state again is not a transition.
 pub const MOVES: &[Move] = &[
     on(Trigger::Publish, STOCK, VehicleStatus::Draft, VehicleStatus::ForSale),
     on(Trigger::Reserve, STOCK, VehicleStatus::ForSale, VehicleStatus::Reserved),
@@ -284,29 +284,29 @@ pub const MOVES: &[Move] = &[
     set(COURTESY, VehicleStatus::Closed, VehicleStatus::InUse),
 ];
 
-/// Why a vehicle does not move.
+/// The reasons why a vehicle cannot change its state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum TransitionError {
-    /// The state is the reservation's or the sale's (`vehicle_status_process_required`).
+    /// The state belongs to the reservation or the sale (`vehicle_status_process_required`).
     #[error("the status is owned by the reservation or the sale of the vehicle")]
     ProcessRequired,
-    /// Nothing leads there from where it is (`vehicle_status_transition_invalid`).
+    /// The table has no such transition from the current state (`vehicle_status_transition_invalid`).
     #[error("the vehicle cannot go there from its current status")]
     TransitionInvalid,
 }
 
-/// Where `trigger` moves a vehicle of this stock type from `from`.
+/// Returns the state after `trigger` for a vehicle of this stock type in the state `from`.
 ///
 /// # Errors
-/// [`TransitionError::ProcessRequired`] for a state that is set and owned by a process, or left while it is;
-/// [`TransitionError::TransitionInvalid`] where the table has no row.
+/// [`TransitionError::ProcessRequired`] if the present state or the state to set belongs to a process;
+/// [`TransitionError::TransitionInvalid`] if the table has no such transition.
 pub fn next(kind: StockType, from: VehicleStatus, trigger: Trigger) -> Result<VehicleStatus, TransitionError> {
     if trigger == Trigger::Delete {
         return Ok(VehicleStatus::Deleted);
     }
     if let Trigger::Set(wanted) = trigger {
         let process = |status: VehicleStatus| status.is_owned_by_process();
-        // An appraisal's states are its offer's and its decision's.
+        // The offer and its decision set the states of an appraisal.
         let is_decided = kind == StockType::Appraisal
             && wanted != VehicleStatus::Deleted
             && (wanted, from) != (VehicleStatus::Added, VehicleStatus::Added);
@@ -323,17 +323,17 @@ pub fn next(kind: StockType, from: VehicleStatus, trigger: Trigger) -> Result<Ve
     row.map(|row| row.to).ok_or(TransitionError::TransitionInvalid)
 }
 
-/// A state as callers name it: by id or by name.
+/// A state as callers name it, by id or by name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum StatusChoice {
-    /// Every state of this id.
+    /// Every state with this id.
     Id(u8),
-    /// The state of this name.
+    /// The state with this name.
     Name(VehicleStatus),
 }
 
 impl StatusChoice {
-    /// Whether `status` is meant.
+    /// Returns `true` if the choice includes `status`.
     pub fn means(self, status: VehicleStatus) -> bool {
         match self {
             Self::Id(id) => status.id() == id,
@@ -341,7 +341,7 @@ impl StatusChoice {
         }
     }
 
-    /// The state that is meant for a vehicle of this stock type: of several of one id the one that no process owns.
+    /// Returns the chosen state for a vehicle of this stock type. If several have the id, it is the one that no process owns.
     pub fn resolve(self, kind: StockType) -> Option<VehicleStatus> {
         VehicleStatus::of(kind)
             .iter()

@@ -1,4 +1,4 @@
-//! What this area needs from storage.
+//! The ports to the storage of vehicles.
 
 use async_trait::async_trait;
 use forecourt_accounts::Business;
@@ -13,13 +13,13 @@ use crate::{
     VehicleDocumentId, VehicleDraft, VehicleFilter, VehiclePreview,
 };
 
-/// Reads vehicles. A deleted one is none.
+/// Reads vehicles. A deleted vehicle is never returned.
 #[async_trait]
 pub trait VehicleReader: Send {
-    /// The vehicle, or `None` if the business has none of that id.
+    /// Returns the vehicle, or `None` if the business has none of that id.
     async fn vehicle(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<Option<Vehicle>>;
 
-    /// A page of the vehicles that pass `filter`, newest first (id descending).
+    /// Returns a page of the vehicles that pass `filter`, newest first (id descending).
     async fn vehicles(
         &mut self,
         business: BusinessId,
@@ -27,8 +27,8 @@ pub trait VehicleReader: Send {
         page: &PageRequest,
     ) -> StoreResult<Page<Vehicle>>;
 
-    /// The same page in the simple view. Storage that keeps [`VehiclePreview::written`] beside each vehicle need not read the
-    /// vehicles themselves, as is done here.
+    /// Returns the same page in the simple view. Storage that keeps [`VehiclePreview::written`] with each vehicle need not read
+    /// the vehicles themselves, as this default does.
     async fn vehicle_previews(
         &mut self,
         business: BusinessId,
@@ -40,33 +40,34 @@ pub trait VehicleReader: Send {
         Ok(Page { items, next, total })
     }
 
-    /// How many vehicles of the business are for sale or reserved.
+    /// Counts the vehicles of the business that are for sale or reserved.
     async fn vehicles_for_sale(&mut self, business: BusinessId) -> StoreResult<u32>;
 
-    /// The name of a contact; `None` if the business has none of that id. Within a writing transaction, the contact stays
-    /// for as long as the transaction lasts.
+    /// Returns the name of a contact, or `None` if the business has none of that id. In a writing transaction, the contact cannot
+    /// be deleted until the transaction ends.
     async fn contact_name(&mut self, business: BusinessId, id: ContactId) -> StoreResult<Option<String>>;
 }
 
-/// What follows each vehicle that changes, within the transaction that changes it: the read models of other areas.
+/// Follows every change of a vehicle, in the transaction of the change: the read models of other crates.
 #[async_trait]
 pub trait VehicleFollower: Send {
-    /// Takes note of what a vehicle of `business` has become. One whose status is deleted is none from then on.
+    /// Records a change of a vehicle of `business`. A vehicle whose status is deleted no longer exists.
     async fn vehicle_changed(&mut self, _business: &Business, _vehicle: &Vehicle, _at: Timestamp) -> StoreResult<()> {
         Ok(())
     }
 }
 
-/// Writes vehicles. One value of it is one transaction.
+/// Writes vehicles. One value is one transaction.
 #[async_trait]
 pub trait VehicleStore: VehicleReader + VehicleFollower + EventLog {
-    /// The vehicle, locked against other writers until the transaction ends.
+    /// Locks the vehicle against other writers until the transaction ends, and returns it.
     async fn lock_vehicle(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<Option<Vehicle>>;
 
-    /// How many vehicles of the business are for sale or reserved. No other transaction gets this count until this one ends.
+    /// Counts the vehicles of the business that are for sale or reserved. No other transaction gets this count until this one
+    /// ends.
     async fn lock_vehicles_for_sale(&mut self, business: BusinessId) -> StoreResult<u32>;
 
-    /// Stores a new vehicle under an id that no business has used, and a tag that the business has not
+    /// Stores a new vehicle under an id that no business has used, and a tag that the business has not used
     /// ([`VehicleTag::nth`](crate::VehicleTag::nth) of its running number).
     async fn insert_vehicle(
         &mut self,
@@ -75,29 +76,29 @@ pub trait VehicleStore: VehicleReader + VehicleFollower + EventLog {
         at: Timestamp,
     ) -> StoreResult<Vehicle>;
 
-    /// Stores a vehicle that has changed. One whose status is deleted is none from then on.
+    /// Stores a changed vehicle. A vehicle whose status is deleted is not returned any longer.
     async fn save_vehicle(&mut self, business: BusinessId, vehicle: &Vehicle) -> StoreResult<()>;
 }
 
-/// Writes vehicles, and the invoices of the deposits that reservations take. Every store of both is one.
+/// Writes vehicles, and the invoices of reservation deposits. Every store of both implements it.
 pub trait VehicleProcessStore: VehicleStore + InvoiceStore {}
 
 impl<S: VehicleStore + InvoiceStore + ?Sized> VehicleProcessStore for S {}
 
-/// Writes vehicles, and queues mails about them. Every store of both is one.
+/// Writes vehicles, and queues mails about them. Every store of both implements it.
 pub trait VehicleMailStore: VehicleStore + MailOutbox {}
 
 impl<S: VehicleStore + MailOutbox + ?Sized> VehicleMailStore for S {}
 
-/// Deletes vehicles with all that belongs to them. Every store of that is one.
+/// Deletes vehicles with everything that belongs to them. Every store of that implements it.
 pub trait VehicleDeletionStore: VehicleFileStore + VehicleProcessStore {}
 
 impl<S: VehicleFileStore + VehicleProcessStore + ?Sized> VehicleDeletionStore for S {}
 
-/// Reads the documents that are kept with vehicles.
+/// Reads the documents of vehicles.
 #[async_trait]
 pub trait VehicleDocumentReader: VehicleReader {
-    /// The document, or `None` if the vehicle has none of that id.
+    /// Returns the document, or `None` if the vehicle has none of that id.
     async fn vehicle_document(
         &mut self,
         business: BusinessId,
@@ -105,7 +106,7 @@ pub trait VehicleDocumentReader: VehicleReader {
         id: VehicleDocumentId,
     ) -> StoreResult<Option<VehicleDocument>>;
 
-    /// A page of the vehicle's documents, newest first (id descending).
+    /// Returns a page of the vehicle's documents, newest first (id descending).
     async fn vehicle_documents(
         &mut self,
         business: BusinessId,
@@ -114,10 +115,10 @@ pub trait VehicleDocumentReader: VehicleReader {
     ) -> StoreResult<Page<VehicleDocument>>;
 }
 
-/// Writes vehicles, and the documents and media that are kept with them. The caller that writes these has locked the vehicle.
+/// Writes vehicles, and their documents and media. The caller must have locked the vehicle.
 #[async_trait]
 pub trait VehicleFileStore: VehicleDocumentReader + VehicleStore + FileRegister {
-    /// How many documents the vehicle has.
+    /// Counts the documents of the vehicle.
     async fn count_vehicle_documents(&mut self, business: BusinessId, vehicle: VehicleId) -> StoreResult<u32>;
 
     /// Stores a new document under an id that no business has used.
@@ -129,7 +130,7 @@ pub trait VehicleFileStore: VehicleDocumentReader + VehicleStore + FileRegister 
         at: Timestamp,
     ) -> StoreResult<VehicleDocument>;
 
-    /// Stores what a document has become.
+    /// Stores a changed document.
     async fn save_vehicle_document(&mut self, business: BusinessId, document: &VehicleDocument) -> StoreResult<()>;
 
     /// Removes a document, but not the record of its file.
@@ -140,7 +141,7 @@ pub trait VehicleFileStore: VehicleDocumentReader + VehicleStore + FileRegister 
         id: VehicleDocumentId,
     ) -> StoreResult<()>;
 
-    /// Removes all documents of a vehicle, but not the records of their files, and answers the names of these.
+    /// Removes all documents of a vehicle, but not the records of their files, and returns the names of these files.
     async fn remove_vehicle_documents(
         &mut self,
         business: BusinessId,
@@ -151,11 +152,11 @@ pub trait VehicleFileStore: VehicleDocumentReader + VehicleStore + FileRegister 
 /// Reads test drives.
 #[async_trait]
 pub trait TestDriveReader: VehicleReader {
-    /// The test drive of the vehicle that has not ended, with its signature. Within a writing transaction, no other one changes
-    /// the drive until the transaction ends.
+    /// Returns the active test drive of the vehicle, with its signature. In a writing transaction, no other one changes the drive
+    /// until the transaction ends.
     async fn active_drive(&mut self, business: BusinessId, vehicle: VehicleId) -> StoreResult<Option<TestDrive>>;
 
-    /// The vehicle's test drive of that code, with its signature.
+    /// Returns the vehicle's test drive with that code, with its signature.
     async fn drive(
         &mut self,
         business: BusinessId,
@@ -163,8 +164,8 @@ pub trait TestDriveReader: VehicleReader {
         code: &DriveCode,
     ) -> StoreResult<Option<TestDrive>>;
 
-    /// A page of the vehicle's test drives, newest first (id descending), in the simple view without their signatures. A page
-    /// whose drives are long may be shorter than requested: its cursor marks where it ends.
+    /// Returns a page of the vehicle's test drives, newest first (id descending). In the simple view they have no signature. A
+    /// page of long drives may be shorter than requested: its cursor marks its end.
     async fn drives(
         &mut self,
         business: BusinessId,
@@ -173,17 +174,16 @@ pub trait TestDriveReader: VehicleReader {
         view: View,
     ) -> StoreResult<Page<TestDrive>>;
 
-    /// What a drive takes from the record of a contact; `None` if the business has none of that id. Within a writing
-    /// transaction, the contact stays for as long as the transaction lasts.
+    /// Returns the values that a drive copies from the record of a contact, or `None` if the business has none of that id. In a
+    /// writing transaction, the contact cannot be deleted until the transaction ends.
     async fn driver(&mut self, business: BusinessId, contact: ContactId) -> StoreResult<Option<Driver>>;
 }
 
-/// Writes test drives. The caller that writes one has locked its vehicle, or erases a
-/// contact.
+/// Writes test drives. The caller must have locked the drive's vehicle, or be erasing a contact.
 #[async_trait]
 pub trait TestDriveStore: TestDriveReader + VehicleStore + FileRegister {
-    /// Stores a new test drive under an id that no business has used. Its code must be one that the business has not used, and
-    /// no other drive of the vehicle may be active.
+    /// Stores a new test drive under an id that no business has used. The business must not have used its code, and no other
+    /// drive of the vehicle may be active.
     async fn insert_drive(
         &mut self,
         business: BusinessId,
@@ -192,7 +192,7 @@ pub trait TestDriveStore: TestDriveReader + VehicleStore + FileRegister {
         content: TestDriveContent,
     ) -> StoreResult<TestDrive>;
 
-    /// Stores what a test drive has become; of one that was read without its signature, this stays as it is.
+    /// Stores a changed test drive. If it was read without its signature image, the stored image stays.
     async fn save_drive(&mut self, business: BusinessId, drive: &TestDrive) -> StoreResult<()>;
 }
 

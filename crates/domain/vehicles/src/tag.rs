@@ -1,33 +1,33 @@
-//! The short codes by which people name a business's vehicles.
+//! Short codes that name a business's vehicles.
 
 use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-/// Digits and capitals in Crockford's base 32, which leaves out the letters that are read as others (I, L, O) and U.
+/// Digits and capitals in Crockford's base 32, which excludes U and the letters that are easily misread (I, L, O).
 const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
-/// How many bits a character has.
+/// Number of bits in a character.
 const BITS: u32 = 5;
 
-/// Odd, so that multiplying by it modulo a power of two gives every number once; 2²⁵ divided by the golden ratio, so that
-/// the codes of neighbours lie far apart.
+/// Multiplier that spreads the codes. It is odd, so that multiplication modulo a power of two maps every number to a different
+/// one. It is 2²⁵ divided by the golden ratio, so that consecutive numbers get distant codes.
 const SPREAD: u64 = 0x13C_6EF3;
 
-/// A short code unique in its business, such as `KQVRK`, made from the vehicle's running number there. Codes follow no order
-/// that could be seen, yet no two numbers have the same.
+/// A short code, unique in its business, such as `KQVRK`. It is derived from the vehicle's running number there. Codes have no
+/// visible order, yet no two numbers have the same one.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct VehicleTag(String);
 
 impl VehicleTag {
-    /// How many characters a code has at least; the first 32⁵ numbers have such a code.
+    /// Minimum length of a code, enough for the first 32⁵ numbers.
     pub const MIN_CHARS: usize = 5;
 
-    /// How many characters the code of the highest number has.
+    /// Length of the code of the highest number.
     pub const MAX_CHARS: usize = u64::BITS.div_ceil(BITS) as usize;
 
-    /// The code of the business's `n`th vehicle: of the fewest characters that can distinguish so many numbers.
+    /// Returns the code of the business's `n`th vehicle, in the fewest characters that can distinguish so many numbers.
     pub fn nth(n: u64) -> Self {
         let needed = (u64::BITS - n.leading_zeros()).div_ceil(BITS) as usize;
         let chars = needed.max(Self::MIN_CHARS);
@@ -40,7 +40,7 @@ impl VehicleTag {
         Self(code)
     }
 
-    /// The code as text.
+    /// Returns the code as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -81,7 +81,7 @@ impl From<VehicleTag> for String {
     }
 }
 
-/// The text is no vehicle's code.
+/// The error for a text that is not a vehicle's code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("must be a vehicle tag")]
 pub struct InvalidVehicleTag;

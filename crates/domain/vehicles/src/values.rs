@@ -1,4 +1,4 @@
-//! The types that the fields of a vehicle are of: how each is read, checked, shown and compared.
+//! The types of a vehicle's fields, each with its reading, validation, representation and filter key.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ use crate::schema::{self, Side};
 #[cfg(feature = "openapi")]
 use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, Schema, SchemaFormat, SchemaType, Type};
 
-/// A line of text as it was sent; null and the empty text both leave it empty.
+/// A line of text, kept as it was sent; null and the empty text both clear it.
 impl FieldValue for String {
     type Patch = Self;
 
@@ -53,8 +53,8 @@ impl FieldValue for String {
     }
 }
 
-/// A longer text as it was sent: a description, a note, an advert. It is bounded where it is read; what is kept already may be
-/// longer.
+/// A longer text, kept as it was sent: a description, a note, an advert. Its length is checked when it is sent; a stored text may
+/// be longer.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Text(pub String);
@@ -94,7 +94,7 @@ impl FieldValue for Text {
     }
 }
 
-/// Reads text of at most `MAX` characters; null as the empty one.
+/// Reads a text of at most `MAX` characters; null reads as the empty text.
 fn read_text<const MAX: usize>(sent: &Json, reader: &mut Reader<'_>) -> Option<String> {
     match bounded::<MAX>(sent) {
         Ok(text) => Some(text.to_owned()),
@@ -105,7 +105,7 @@ fn read_text<const MAX: usize>(sent: &Json, reader: &mut Reader<'_>) -> Option<S
     }
 }
 
-/// A line of text; null as the empty one.
+/// Reads a line of text; null reads as the empty text.
 pub(crate) fn text(sent: &Json) -> Result<&str, Cow<'static, str>> {
     bounded::<MAX_LINE_CHARS>(sent)
 }
@@ -121,7 +121,7 @@ fn bounded<const MAX: usize>(sent: &Json) -> Result<&str, Cow<'static, str>> {
     }
 }
 
-/// Reads what is read by nothing but its own rule: null, the empty text where texts are, and a value.
+/// Reads a [`Scalar`]. Null clears it, and so does a blank text if the value is sent as text.
 fn scalar<T: Scalar>(sent: &Json, reader: &mut Reader<'_>) -> Option<Option<T>> {
     let blank = sent.as_str().is_some_and(|text| text.trim().is_empty());
     if sent.is_null() || (blank && T::IS_TEXT) {
@@ -138,32 +138,32 @@ fn scalar<T: Scalar>(sent: &Json, reader: &mut Reader<'_>) -> Option<Option<T>> 
 
 /// A value that is one number or one word.
 pub trait Scalar: Clone + PartialEq {
-    /// Whether it may be sent as text, of which the empty one says that there is none.
+    /// `true` if the value may be sent as text; the empty text then clears it.
     const IS_TEXT: bool = true;
 
-    /// Reads a value that is neither null nor, where it is text, empty.
+    /// Reads a value that is neither null nor a blank text.
     ///
     /// # Errors
-    /// What it must be.
+    /// A message that says what the value must be.
     fn parse(sent: &Json, rules: &Rules<'_>) -> Result<Self, Cow<'static, str>>;
 
-    /// Shows it.
+    /// Writes the value.
     ///
     /// # Errors
-    /// Those of `serializer`.
+    /// The errors of `serializer`.
     fn show<S: Serializer>(&self, context: &ViewContext<'_>, serializer: S) -> Result<S::Ok, S::Error>;
 
-    /// What filters compare it by.
+    /// Returns the value that filters compare.
     fn key(&self) -> Option<Key> {
         None
     }
 
-    /// Its schema; null is added where it may be.
+    /// Returns the schema, with null if it is `nullable`.
     #[cfg(feature = "openapi")]
     fn schema(side: Side, nullable: bool) -> ObjectBuilder;
 }
 
-/// A value that reads as null while it is not set.
+/// A value that is null while it is not set.
 impl<T: Scalar> FieldValue for Option<T> {
     type Patch = Self;
 
@@ -197,7 +197,7 @@ impl<T: Scalar> FieldValue for Option<T> {
     }
 }
 
-/// A word that reads as the empty text while it is not set.
+/// A word that is the empty text while it is not set.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct WordOrEmpty<T>(pub Option<T>);
@@ -237,18 +237,18 @@ impl<T: Scalar> FieldValue for WordOrEmpty<T> {
     }
 }
 
-/// How far ahead a date may lie, in years.
+/// Maximum distance of a date in the future, in years.
 const MAX_YEARS_AHEAD: u32 = 10;
 
-/// Reads text that `parse` makes a value of.
+/// Reads a text that `parse` converts to a value.
 fn word<T, E: ToString>(sent: &Json, parse: impl FnOnce(&str) -> Result<T, E>) -> Result<T, Cow<'static, str>> {
     parse(text(sent)?).map_err(|error| error.to_string().into())
 }
 
-/// Whether a day can be one of a vehicle's life, seen from `now` (decisions §7).
+/// Checks that a day is plausible for a vehicle, seen from `now` (decisions §7).
 ///
 /// # Errors
-/// What it must be.
+/// A message that says what the date must be.
 pub(crate) fn check_day(date: Date, now: Timestamp) -> Result<(), String> {
     let last = now.date().years_later(MAX_YEARS_AHEAD);
     if date.year() >= Year::FIRST.into() && date <= last {
@@ -258,7 +258,7 @@ pub(crate) fn check_day(date: Date, now: Timestamp) -> Result<(), String> {
     }
 }
 
-/// A day of a vehicle's life: from the year of the first motor car to ten years ahead (decisions §7).
+/// A day in the life of a vehicle: from the year of the first motor car to ten years ahead (decisions §7).
 impl Scalar for Date {
     fn parse(sent: &Json, rules: &Rules<'_>) -> Result<Self, Cow<'static, str>> {
         let date: Self = word(sent, str::parse)?;
@@ -304,7 +304,7 @@ impl Scalar for u32 {
     }
 }
 
-/// A year of a vehicle's making: from 1885 to the next one (decisions §7).
+/// The year in which a vehicle was made: from 1885 to next year (decisions §7).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Year(u16);
@@ -313,7 +313,7 @@ impl Year {
     /// The year of the first motor car.
     pub const FIRST: u16 = 1885;
 
-    /// The calendar year.
+    /// Returns the calendar year.
     pub const fn get(self) -> u16 {
         self.0
     }
@@ -369,7 +369,7 @@ impl Scalar for Money {
         if side.is_read() {
             schema::plain(Type::String, nullable).pattern(Some(r"^-?\d+\.\d{2}$"))
         } else {
-            // A multipleOf of 0.01 would be the rule, but most validators refuse 19.99 by it.
+            // A multipleOf of 0.01 would state the rule, but most validators then refuse 19.99.
             schema::plain(Type::Number, nullable)
                 .minimum(Some(0))
                 .maximum(Some(number::MAX_WHOLE))
@@ -380,9 +380,9 @@ impl Scalar for Money {
 /// Yes or no, as a word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum YesNo {
-    /// It is so.
+    /// Yes.
     Yes,
-    /// It is not.
+    /// No.
     No,
 }
 
@@ -480,7 +480,7 @@ impl Scalar for ContactId {
     }
 }
 
-/// The id of a contact in a field that is text.
+/// A contact id in a text field.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ContactIdText(pub ContactId);
@@ -515,7 +515,7 @@ impl Scalar for ContactIdText {
     }
 }
 
-/// A figure of a data sheet: a number, or a text such as `1,598 cc`; kept and shown as it was sent.
+/// A figure of a data sheet: a number, or a text such as `1,598 cc`. It is kept and shown as it was sent.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Figure {
@@ -554,7 +554,7 @@ impl Scalar for Figure {
     }
 }
 
-/// Figures of names that begin alike: what a field declared as `name*` holds.
+/// Figures whose names have a common prefix: the value of a field declared as `name*`.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Figures(pub BTreeMap<String, Figure>);
@@ -644,7 +644,7 @@ impl FieldValue for Vec<String> {
     }
 }
 
-/// Whether something is so; a derived field.
+/// A flag that is false while it is not set.
 impl FieldValue for bool {
     type Patch = Self;
 
@@ -691,7 +691,7 @@ impl Scalar for bool {
     }
 }
 
-/// A list of options that a word is to be of.
+/// An option list that contains a field's words.
 pub trait Options: Clone + PartialEq {
     /// The list.
     const LIST: OptionList;
@@ -726,8 +726,8 @@ option_lists! {
     EndLayouts => EndLayout;
 }
 
-/// A word of an option list: a built-in one, or one that the business has added. It is found by any of its usual names, and kept
-/// as the list spells it. A name that means something else for vehicles of other classes is kept as it was sent, until
+/// A word of an option list, built-in or added by the business. Any of the word's usual names is accepted, and it is kept in the
+/// spelling of the list. A name that means something else for vehicles of other classes is kept as it was sent, until
 /// `Listed::fit` knows the class.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -738,7 +738,7 @@ pub struct Listed<L> {
 }
 
 impl<L> Listed<L> {
-    /// The word.
+    /// Returns the word.
     pub fn as_str(&self) -> &str {
         &self.word
     }
@@ -748,7 +748,7 @@ impl<L: Options> Listed<L> {
     /// Spells the word as the list for vehicles of this class does.
     ///
     /// # Errors
-    /// That the list has no such word for them; the word is left as it is.
+    /// A message that the list has no such word for the class; the word is then unchanged.
     pub(crate) fn fit(&mut self, class: Option<VehicleClass>, own: &VehicleOptions) -> Result<(), String> {
         let Some(word) = L::LIST.find(&self.word, class, own) else {
             let of = class.map_or_else(String::new, |class| {
@@ -760,7 +760,7 @@ impl<L: Options> Listed<L> {
         Ok(())
     }
 
-    /// Whether the list has the word for vehicles of some class.
+    /// Returns `true` if the list has the word for vehicles of any class.
     pub(crate) fn is_known(&self, own: &VehicleOptions) -> bool {
         L::LIST.find(&self.word, None, own).is_some()
     }
@@ -795,7 +795,7 @@ impl<L: Options> Scalar for Listed<L> {
     }
 }
 
-/// Where a vehicle stands: the id of a location on write, its name on read.
+/// The location of a vehicle: its id on write, its name on read.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct LocationId(pub String);
@@ -826,7 +826,7 @@ impl Scalar for LocationId {
     }
 }
 
-/// An object of a caller's own making, kept as it was sent. How large it may be follows from the bound of the record.
+/// An object with members of the caller's choice, kept as it was sent. Its size is bounded by the maximum size of the record.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct FreeObject(Map<String, Json>);

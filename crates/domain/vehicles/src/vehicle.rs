@@ -8,28 +8,27 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::slug::{self, slug_within};
 use crate::{AppraisalOffer, ChannelOptions, Data, Media, Registration, Reservations, Sale, VehicleStatus, VehicleTag};
 
-/// For how many days a sold vehicle is advertised if its business's file leaves that open.
+/// Number of days for which a sold vehicle is advertised, unless its business sets another.
 const SOLD_RETENTION_DAYS: u32 = 14;
 
 const SECONDS_PER_DAY: i64 = 86_400;
 
-/// What is kept of a vehicle besides its identity and its stamps.
+/// The content of a vehicle: everything except its id, its tag, its version and its timestamps.
 ///
-/// Its serialised form is what storage keeps as one document: a new member needs `#[serde(default)]`, and none is ever
-/// renamed.
+/// Storage keeps its serialised form as one document: a new member needs `#[serde(default)]`, and no member is ever renamed.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct VehicleDraft {
     /// Its stock type.
     #[serde(rename = "type", serialize_with = "key_of", deserialize_with = "kind_of")]
     pub kind: StockType,
-    /// Where it is in its life.
+    /// Its current state.
     pub status: VehicleStatus,
     /// The country that it is in.
     pub country: Country,
     /// Its registration mark.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub registration: Option<Registration>,
-    /// Who of the staff it is assigned to.
+    /// The staff user that it is assigned to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<StaffId>,
     /// The record that it is a variant of.
@@ -38,24 +37,24 @@ pub struct VehicleDraft {
     /// The tags that it carries.
     #[serde(default, rename = "tag", skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<TagChoice>,
-    /// The channels that it is published on, by id, in the order of the business's list.
+    /// The ids of the channels that it is published on, in the order of the business's list.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub channels: Vec<String>,
-    /// How channels are to advertise it.
+    /// The advertising options of the channels.
     #[serde(default, skip_serializing_if = "ChannelOptions::is_unset")]
     pub channel_options: ChannelOptions,
-    /// What is known of it.
+    /// The sections of its data.
     pub data: Box<Data>,
-    /// Its pictures and films.
+    /// Its pictures and videos.
     #[serde(default, skip_serializing_if = "Media::is_empty")]
     pub media: Media,
-    /// Who it is and was reserved for.
+    /// Its current reservation and the former ones.
     #[serde(default, skip_serializing_if = "Reservations::is_empty")]
     pub reservation: Reservations,
     /// Its sale, while it is sold or complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sale: Option<Sale>,
-    /// What staff keep of the offer for it, beside what its data shows; of an appraisal.
+    /// The offer for it, if it is an appraisal: the values that are not part of its data.
     #[serde(default, skip_serializing_if = "AppraisalOffer::is_empty")]
     pub offer: AppraisalOffer,
 }
@@ -73,23 +72,23 @@ fn kind_of<'de, D: Deserializer<'de>>(deserializer: D) -> Result<StockType, D::E
 /// A vehicle.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Vehicle {
-    /// Its number, unique across businesses.
+    /// Its id, unique across businesses.
     pub id: VehicleId,
     /// Its code, unique within the business.
     pub tag: VehicleTag,
-    /// When it was made.
+    /// The time of its creation.
     pub created: Timestamp,
-    /// When it last changed.
+    /// The time of its last change.
     pub updated: Timestamp,
-    /// Which state of it this is.
+    /// The version, raised with each change.
     pub version: Version,
     /// Everything else.
     pub content: VehicleDraft,
 }
 
 impl Vehicle {
-    /// The last part of its public address: year, make, model, derivative and tag (decisions §7). The tag, which distinguishes
-    /// vehicles, is there however long the names are.
+    /// Returns the last part of its public address: year, make, model, derivative and tag (decisions §7). The tag distinguishes
+    /// vehicles, so it is kept however long the names are.
     pub fn url(&self) -> String {
         let Data { vehicle, history, .. } = &*self.content.data;
         let year = history.year.map(|year| year.get().to_string()).unwrap_or_default();
@@ -101,7 +100,7 @@ impl Vehicle {
         }
     }
 
-    /// The vehicle in the words of an invoice or a letter: year, make, model and registration, or its tag if it has none of them.
+    /// Describes the vehicle for an invoice or a letter: year, make, model and registration, or its tag if it has none of them.
     pub fn description(&self) -> String {
         let Data { vehicle, history, .. } = &*self.content.data;
         let year = history.year.map(|year| year.get().to_string()).unwrap_or_default();
@@ -124,14 +123,15 @@ impl Vehicle {
         }
     }
 
-    /// The moment of its sale; `None` unless it is sold or complete. What a database has that was sold without the sale being
-    /// recorded has none either.
+    /// Returns the time of its sale; `None` unless it is sold or complete. A vehicle that was sold without a recorded sale has
+    /// none either.
     pub fn sold_at(&self) -> Option<Timestamp> {
         self.content.sale.as_ref().map(|sale| sale.at)
     }
 
-    /// Until when channels that have it advertise it: `None` if they do not, `Some(None)` if nothing is known of an end. A sold one
-    /// counts from the day of its sale, or from the moment at which that was recorded where it is the same day (decisions §8).
+    /// Returns the time until which its channels advertise it: `None` if they do not, `Some(None)` if there is no known end. For
+    /// a sold vehicle the period begins with the day of the sale, or with the time of recording if that is the same day
+    /// (decisions §8).
     pub fn advertised_until(&self, business: &Business) -> Option<Option<Timestamp>> {
         let content = &self.content;
         if !matches!(content.kind, StockType::InStock | StockType::ToOrder) {
@@ -141,7 +141,7 @@ impl Vehicle {
             VehicleStatus::ForSale | VehicleStatus::Reserved => Some(None),
             VehicleStatus::Sold | VehicleStatus::Complete => {
                 let days = business.settings.sold_retention_days.unwrap_or(SOLD_RETENTION_DAYS);
-                // One that was loaded without its sale counts from its last change.
+                // For a vehicle that was loaded without its sale, the period begins with its last change.
                 let sold = content.sale.as_ref().map_or(self.updated, |sale| match sale.at.date() {
                     day if day == sale.date => sale.at,
                     _ => sale.date.midnight(),
@@ -152,7 +152,7 @@ impl Vehicle {
         }
     }
 
-    /// Whether channels that have it advertise it at `now`.
+    /// Returns `true` if its channels advertise it at `now`.
     pub(crate) fn is_advertised(&self, business: &Business, now: Timestamp) -> bool {
         match self.advertised_until(business) {
             Some(until) => until.is_none_or(|until| until > now),
@@ -160,15 +160,15 @@ impl Vehicle {
         }
     }
 
-    /// The contacts that it is or was reserved for and that it is sold to, each as often as it is named: those in whose erasure
-    /// the vehicle changes ([`forget_person_in_vehicle`](crate::forget_person_in_vehicle)).
+    /// Returns the contacts that it is or was reserved for and the one that it is sold to; a contact may occur more than once.
+    /// The vehicle changes when one of them is erased ([`forget_person_in_vehicle`](crate::forget_person_in_vehicle)).
     pub fn buyers(&self) -> impl Iterator<Item = ContactId> {
         let sale = self.content.sale.as_ref().and_then(|sale| sale.customer);
         let reservations = self.content.reservation.all();
         reservations.filter_map(|reservation| reservation.customer).chain(sale)
     }
 
-    /// The tags that it carries, and those that vehicles of its stock type could.
+    /// Returns its tags, together with those that vehicles of its stock type can have.
     pub fn tags<'a>(&'a self, catalogue: &'a Catalogue) -> RecordTags<'a> {
         catalogue.record_tags(self.content.kind, &self.content.tags)
     }

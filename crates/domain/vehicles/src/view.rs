@@ -1,4 +1,4 @@
-//! The representation of a vehicle that the API and webhooks show (contract, "Vehicle").
+//! The representation of a vehicle in the API and in webhooks (contract, "Vehicle").
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use crate::finance::{self, FinanceExample};
 use crate::placeholder::Placeholder;
 use crate::{Data, MediaIds, MediumKind, Vehicle, VehicleStatus, read_sale};
 
-/// A vehicle as it is shown.
+/// The representation of a vehicle.
 #[derive(Clone, Copy, Debug)]
 pub struct VehicleView<'a> {
     vehicle: &'a Vehicle,
@@ -24,7 +24,7 @@ pub struct VehicleView<'a> {
 }
 
 impl<'a> VehicleView<'a> {
-    /// `vehicle`, which is one of `business`, in that much detail to a caller with `scopes`.
+    /// Creates the representation of `vehicle`, a vehicle of `business`, in this detail for a caller with `scopes`.
     pub const fn new(vehicle: &'a Vehicle, business: &'a Business, detail: Detail, scopes: ScopeSet) -> Self {
         Self {
             vehicle,
@@ -35,7 +35,7 @@ impl<'a> VehicleView<'a> {
         }
     }
 
-    /// All of `vehicle`, as events keep it.
+    /// Creates the complete representation of `vehicle`, as events keep it.
     pub(crate) const fn whole(vehicle: &'a Vehicle, business: &'a Business) -> Self {
         Self {
             vehicle,
@@ -46,7 +46,7 @@ impl<'a> VehicleView<'a> {
         }
     }
 
-    /// The same with its sale, as the event of that shows it.
+    /// Adds its sale, for the event of a sale.
     pub(crate) const fn with_sale(self) -> Self {
         Self { sale: true, ..self }
     }
@@ -113,7 +113,7 @@ impl Serialize for VehicleView<'_> {
     }
 }
 
-/// Shows what the simple view has of `vehicle` behind its id.
+/// Writes the members of the simple view that follow the id.
 pub(crate) fn show_simple<M: SerializeMap>(
     vehicle: &Vehicle,
     context: &ViewContext<'_>,
@@ -130,7 +130,7 @@ pub(crate) fn show_simple<M: SerializeMap>(
     shown.serialize_entry("media", &SimpleMedia { photo })
 }
 
-/// Shows what both views begin with behind the id.
+/// Writes the members after the id with which both views begin.
 fn show_head<M: SerializeMap>(vehicle: &Vehicle, context: &ViewContext<'_>, shown: &mut M) -> Result<(), M::Error> {
     let Vehicle {
         id: _,
@@ -158,7 +158,7 @@ fn show_head<M: SerializeMap>(vehicle: &Vehicle, context: &ViewContext<'_>, show
     shown.serialize_entry("updated", updated)
 }
 
-/// A text of the business's file, seen through a context.
+/// A text of the business's record, with the context in which it is shown.
 struct BusinessText<'a, 'b> {
     placeholder: Placeholder<'a>,
     context: &'a ViewContext<'b>,
@@ -170,7 +170,7 @@ impl Serialize for BusinessText<'_, '_> {
     }
 }
 
-/// A state, as vehicles show it.
+/// The state of a vehicle.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = VehicleStatusView))]
 pub struct StatusView {
@@ -183,7 +183,7 @@ pub struct StatusView {
 }
 
 impl StatusView {
-    /// How `status` is shown.
+    /// Returns the representation of `status`.
     pub const fn new(status: VehicleStatus) -> Self {
         Self {
             id: status.id(),
@@ -198,19 +198,19 @@ struct SimpleMedia<'a> {
     photo: Vec<&'a str>,
 }
 
-/// The finance example of a vehicle's price.
+/// The finance example for a vehicle's price.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = VehicleFinance))]
 struct Finance {
-    /// What is paid each month; null without an example.
+    /// Monthly payment; null without an example.
     #[cfg_attr(feature = "openapi", schema(required, pattern = "^-?\\d+\\.\\d{2}$"))]
     example_monthly: Option<String>,
-    /// The example; null without the business's terms, without a price, and on application.
+    /// The example; null if the business has no finance terms, or the vehicle has no price or one on application.
     #[cfg_attr(feature = "openapi", schema(required))]
     example: Option<FinanceExample>,
 }
 
-/// The data of a view that shows more of it than its fields.
+/// The data in a view that shows more than its fields.
 struct DataView<'a>(&'a VehicleView<'a>);
 
 impl Serialize for DataView<'_> {
@@ -234,7 +234,7 @@ impl Serialize for DataView<'_> {
     }
 }
 
-/// The data without a price that is on application.
+/// Returns the data, without a price that is on application.
 fn advertised(data: &Data) -> Cow<'_, Data> {
     let price = data.advertised_price();
     if price == data.stock.price_website {
@@ -245,7 +245,7 @@ fn advertised(data: &Data) -> Cow<'_, Data> {
     Cow::Owned(data)
 }
 
-/// Removes from a vehicle's representation what a caller with `scopes` may not see (contract, "Delivery request").
+/// Removes the parts of a vehicle's representation that a caller with `scopes` may not see (contract, "Delivery request").
 pub fn project(shown: &mut Json, scopes: ScopeSet) {
     let Some(data) = shown.get_mut("data") else {
         return;
@@ -338,7 +338,7 @@ mod schemas {
     use crate::schema::{Side, array, plain, words};
     use crate::{ChannelOptions, Data, MediaIds};
 
-    /// A vehicle in the full view: a reference to its one schema, which answers and events share.
+    /// A vehicle in the full view. It refers to the one schema that responses and events share.
     #[derive(Clone, Copy, Debug)]
     pub struct FullVehicle;
 
@@ -346,23 +346,23 @@ mod schemas {
     #[derive(Clone, Copy, Debug)]
     pub struct SimpleVehicle;
 
-    /// The data of a vehicle, as it is changed.
+    /// The data of a vehicle in a change.
     #[derive(Clone, Copy, Debug)]
     pub struct VehicleDataChange;
 
-    /// What stock a vehicle is.
+    /// The stock type of a vehicle.
     #[derive(Clone, Copy, Debug)]
     struct StockTypeSlug;
 
-    /// The data of a vehicle, as it is created.
+    /// The data of a new vehicle.
     #[derive(Clone, Copy, Debug)]
     pub struct NewVehicleData;
 
-    /// How channels are to advertise a vehicle.
+    /// The advertising options of the channels.
     #[derive(Clone, Copy, Debug)]
     pub struct ChannelOptionsSchema;
 
-    /// What is to change of how channels advertise a vehicle.
+    /// A change of the channels' advertising options.
     #[derive(Clone, Copy, Debug)]
     pub struct ChannelOptionsChange;
 
@@ -426,7 +426,7 @@ mod schemas {
         ]
     }
 
-    /// The schema of data with what is shown beside its sections.
+    /// Returns the schema of the data, with the members that are shown beside its sections.
     fn full_data() -> Schema {
         let mut data = Data::schema(Side::Read);
         if let Schema::Object(object) = &mut data {
@@ -444,7 +444,7 @@ mod schemas {
         data
     }
 
-    /// The data of an advert.
+    /// Returns the schema of an advert's data.
     pub fn advert_data() -> RefOr<Schema> {
         let mut data = crate::schema::of_advert::<Data>();
         if let Schema::Object(object) = &mut data {
@@ -456,7 +456,7 @@ mod schemas {
         data.into()
     }
 
-    /// What [`advert_data`] and the status of an advert refer to.
+    /// Adds the schemas that [`advert_data`] and the status of an advert refer to.
     pub fn add_advert_schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
         add::<StatusView>(schemas);
         add::<Finance>(schemas);
@@ -500,7 +500,7 @@ mod schemas {
         }
     }
 
-    /// A full vehicle is a simple one too, so "one of" would not do.
+    /// A full vehicle is also a simple one, so "one of" would be wrong.
     impl PartialSchema for VehicleView<'_> {
         fn schema() -> RefOr<Schema> {
             let views = [reference::<FullVehicle>(), reference::<SimpleVehicle>()];
@@ -516,7 +516,7 @@ mod schemas {
         }
     }
 
-    /// The schema of `T` by its name, and those that it refers to.
+    /// Adds the schema of `T` under its name, and those that it refers to.
     fn add<T: ToSchema>(schemas: &mut Vec<(String, RefOr<Schema>)>) {
         schemas.push((T::name().into_owned(), T::schema()));
         T::schemas(schemas);

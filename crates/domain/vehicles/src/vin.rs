@@ -4,34 +4,34 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-/// A vehicle identification number in capitals. Chassis numbers from before the standard are as good, so that a shorter one
-/// is accepted (contract, "data.stock").
+/// A vehicle identification number in capitals. Chassis numbers from before the standard are valid too, so shorter ones are
+/// accepted (contract, "data.stock").
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Vin(String);
 
 impl Vin {
-    /// How many characters a number has at most.
+    /// Maximum length of a number.
     pub const MAX_CHARS: usize = 17;
 
-    /// Where the check digit is, counted from 0.
+    /// Position of the check digit, counted from 0.
     const CHECK_DIGIT: usize = 8;
 
-    /// What each place counts in the check sum.
+    /// The weight of each position in the check sum.
     const WEIGHTS: [u32; Self::MAX_CHARS] = [8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2];
 
-    /// The number as text.
+    /// Returns the number as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether it has the form of ISO 3779: 17 characters without I, O and Q.
+    /// Returns `true` if it has the form of ISO 3779: 17 characters without I, O and Q.
     pub fn is_standard(&self) -> bool {
         self.0.len() == Self::MAX_CHARS && !self.0.contains(['I', 'O', 'Q'])
     }
 
-    /// Whether the ninth character is the check digit of the others; `None` for a number that is not standard. A hint alone:
-    /// only North America requires a check digit, and European makers put what they like there.
+    /// Returns `true` if the ninth character is the check digit of the others; `None` for a number that is not standard. It is
+    /// only a hint: North America requires a check digit, European makers use that position freely.
     pub fn check_digit_matches(&self) -> Option<bool> {
         if !self.is_standard() {
             return None;
@@ -46,8 +46,8 @@ impl Vin {
     }
 }
 
-/// What a character counts in the check sum: digits themselves, letters in three rows that are numbered as they stand in the
-/// alphabet, I, O and Q left out.
+/// Returns the value of a character in the check sum. A digit is its own value; the letters A–H count from 1, J–R from 1 and S–Z
+/// from 2. I, O and Q do not occur.
 fn value(character: u8) -> u32 {
     let value = match character {
         b'0'..=b'9' => character - b'0',
@@ -65,7 +65,7 @@ impl fmt::Display for Vin {
     }
 }
 
-/// Reads a number in either case; spaces around it are dropped.
+/// Reads a number in either case; surrounding spaces are dropped.
 impl FromStr for Vin {
     type Err = InvalidVin;
 
@@ -98,16 +98,16 @@ impl From<Vin> for String {
     }
 }
 
-/// The text is no vehicle identification number.
+/// The reasons why a text is not a vehicle identification number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum InvalidVin {
-    /// There is nothing but spaces.
+    /// It is blank.
     #[error("must not be empty")]
     Empty,
-    /// It has something other than the letters A to Z and digits.
+    /// It has a character other than the letters A to Z and digits.
     #[error("must have letters and digits only")]
     NotAlphanumeric,
-    /// It has more than [`Vin::MAX_CHARS`].
+    /// It has more than [`Vin::MAX_CHARS`] characters.
     #[error("must have at most {} characters", Vin::MAX_CHARS)]
     TooLong,
 }

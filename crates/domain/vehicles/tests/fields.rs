@@ -1,4 +1,5 @@
-//! Every field of a vehicle's data: what it takes, how it reads back, what it refuses (contract, "Vehicle"; decisions §7).
+//! Every field of a vehicle's data: the values it accepts, their representation, and the values it refuses (contract, "Vehicle";
+//! decisions §7).
 
 #![expect(clippy::unwrap_used, reason = "what goes wrong in a test fails it")]
 
@@ -18,7 +19,7 @@ use serde_json::{Map, Value, json};
 
 use support::{OPENING, acme};
 
-/// What sort of values a field takes.
+/// The kind of values that a field accepts.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Text,
@@ -26,15 +27,15 @@ enum Kind {
     Year,
     Money,
     Day,
-    /// Text of which only the HTML stays that is fit for a public page.
+    /// Text of which only HTML that is fit for a public page stays.
     Html,
-    /// Yes or No, empty while it is not set.
+    /// Yes or No; empty while it is not set.
     YesNo,
-    /// Yes or No, null while it is not set.
+    /// Yes or No; null while it is not set.
     YesNoOrNull,
-    /// One word of a list, empty while it is not set; the word, and the same in careless spelling.
+    /// A word of a list; empty while it is not set. The word, and the same in careless spelling.
     Listed(&'static str, &'static str),
-    /// The same, null while it is not set.
+    /// As `Listed`, but null while it is not set.
     ListedOrNull(&'static str, &'static str),
     Class,
     Vin,
@@ -43,7 +44,7 @@ enum Kind {
     Contact,
     /// A figure of a data sheet.
     Figure,
-    /// A name that begins as the field's, and takes a figure.
+    /// A name with the field's prefix, for a figure.
     Figures(&'static str),
     Texts,
     /// Texts that are never read.
@@ -51,9 +52,9 @@ enum Kind {
     Free,
     CostRows,
     RowId,
-    /// Only on creation: who offers the vehicle.
+    /// Only on creation: the person who offers the vehicle.
     Customer,
-    /// Derived, or written by other operations; reads so while it is not set.
+    /// Derived, or written by other operations; has this value while it is not set.
     ReadOnly(Unset),
 }
 
@@ -67,7 +68,7 @@ enum Unset {
     Array,
 }
 
-/// In the order of the contract; after `more`, what "and more" is taken to be.
+/// In the order of the contract. The fields after `more` are those that the contract covers by "and more".
 const TABLE: &[(&str, Kind)] = &[
     ("vehicle.type", Kind::Class),
     ("vehicle.make", Kind::Text),
@@ -284,7 +285,7 @@ const ROW: &[(&str, Kind)] = &[
     ("id", Kind::RowId),
 ];
 
-/// Every group of fields, and where it lies.
+/// Every group of fields, with its path.
 const GROUPS: &[(&str, &[FieldInfo])] = &[
     ("", Data::FIELDS),
     ("vehicle", Identity::FIELDS),
@@ -311,7 +312,7 @@ const GROUPS: &[(&str, &[FieldInfo])] = &[
 ];
 
 impl Kind {
-    /// What it takes, and how that reads back.
+    /// Returns values that it accepts, with their representation.
     fn good(self) -> Vec<(Value, Value)> {
         let same = |values: Value| -> Vec<_> {
             let values = values.as_array().cloned().unwrap();
@@ -366,7 +367,7 @@ impl Kind {
         }
     }
 
-    /// What it refuses at its own path.
+    /// Returns values that it refuses at its own path.
     fn bad(self) -> Vec<Value> {
         let values = match self {
             Self::Text | Self::Html => json!([1, 1.5, true, [], {}, ["x"], "a\0b"]),
@@ -452,7 +453,7 @@ impl Kind {
         values.as_array().cloned().unwrap()
     }
 
-    /// How it reads while it is not set.
+    /// Returns the representation while it is not set.
     fn unset(self) -> Value {
         match self {
             Self::Text
@@ -473,7 +474,7 @@ impl Kind {
         }
     }
 
-    /// What clears it.
+    /// Returns the values that clear it.
     fn clearing(self) -> Vec<Value> {
         match self {
             Self::Texts | Self::WriteOnlyTexts | Self::CostRows => vec![Value::Null, json!([])],
@@ -486,12 +487,12 @@ impl Kind {
     }
 }
 
-/// Objects in objects, so many.
+/// Returns `depth` objects in one another.
 fn nested(depth: usize) -> Value {
     (1..depth).fold(json!({}), |inner, _| json!({"a": inner}))
 }
 
-/// The path as it is written: with a name that the field takes.
+/// Returns the path with a name that the field accepts.
 fn written(path: &str, kind: Kind) -> String {
     match kind {
         Kind::Figures(name) => format!("{}.{name}", path.rsplit_once('.').unwrap().0),
@@ -499,7 +500,7 @@ fn written(path: &str, kind: Kind) -> String {
     }
 }
 
-/// `value` at that path of an object.
+/// Returns an object with `value` at `path`.
 fn lying_at(path: &str, value: Value) -> Value {
     path.rsplit('.').fold(value, |inner, name| json!({name: inner}))
 }
@@ -526,7 +527,7 @@ fn write(data: &mut Data, sent: &Value, business: &Business) -> Result<(), Valid
     Ok(())
 }
 
-/// The invalid fields of what was sent.
+/// Returns the paths of the invalid fields in `sent`.
 #[track_caller]
 fn faults(sent: &Value, business: &Business, creating: bool) -> Vec<String> {
     let Err(errors) = read_data(sent, business, OPENING, creating) else {
@@ -621,7 +622,7 @@ fn every_bad_value_is_refused_at_its_path() {
         for sent in kind.bad() {
             for creating in [false, true] {
                 let found = faults(&lying_at(&path, sent.clone()), &business, creating);
-                // Where no field may be written, the outermost is reported.
+                // If no field of a group may be written, the outermost group is reported.
                 let expected = match path.split('.').collect::<Vec<_>>()[..] {
                     ["lookup", ..] => "data.lookup".to_owned(),
                     ["appraisal", ..] if !creating => "data.appraisal".to_owned(),
@@ -692,7 +693,7 @@ fn unknown_fields_are_refused_at_every_depth() {
             Some("appraisal") => creating && !matches!(*group, "appraisal.calculation" | "appraisal.confirm"),
             _ => true,
         };
-        // A misspelt name, another's name, one that only begins as an open one does, and none at all.
+        // A misspelt name, another field's name, one that only begins like an open one, and an empty one.
         for name in [
             "colr",
             "Make",

@@ -1,4 +1,4 @@
-//! The schemas of the OpenAPI document say what is shown, and what is taken.
+//! The schemas of the OpenAPI document match the representations and the accepted values.
 
 #![cfg(feature = "openapi")]
 #![expect(clippy::unwrap_used, clippy::panic, reason = "what goes wrong in a test fails it")]
@@ -20,7 +20,7 @@ use utoipa::ToSchema;
 
 use support::{OPENING, acme};
 
-/// A schema, and those that it names.
+/// A schema with those that it refers to.
 struct Schema {
     root: Value,
     named: BTreeMap<String, Value>,
@@ -37,7 +37,7 @@ impl Schema {
         }
     }
 
-    /// The schema that is meant, which may be named elsewhere.
+    /// Returns the schema itself, or the one that it refers to.
     fn resolve<'a>(&'a self, schema: &'a Value) -> &'a Value {
         match schema["$ref"].as_str() {
             Some(name) => &self.named[name.strip_prefix("#/components/schemas/").unwrap()],
@@ -45,7 +45,7 @@ impl Schema {
         }
     }
 
-    /// Asserts that `value` is what the schema says, each member of it declared.
+    /// Asserts that `value` conforms to the schema, and that each of its members is declared.
     #[track_caller]
     fn assert_fits(&self, value: &impl Serialize) {
         self.validate("", &json!(value), &self.root);
@@ -114,7 +114,7 @@ impl Schema {
         }
     }
 
-    /// The dot-paths of the fields that are declared, and their schemas.
+    /// Returns the dot-paths of the declared fields, with their schemas.
     fn fields(&self) -> BTreeMap<String, Value> {
         let mut fields = BTreeMap::new();
         self.gather("", &self.root, &mut fields);
@@ -153,7 +153,7 @@ fn vehicle(data: &Value) -> Vehicle {
     }
 }
 
-/// One of which nothing is known, and one with a value of every sort.
+/// A vehicle without values, and one with a value of every kind.
 fn vehicles() -> [Vehicle; 2] {
     let known = json!({
         "vehicle": {"class": "Car", "make": "Ford", "seats": 5, "registered": "2017-03-01", "wheelchair": "No"},
@@ -241,14 +241,14 @@ fn what_is_declared_is_shown() {
     }
 }
 
-/// The fields of `data`, in the words of the schema of a full vehicle.
+/// Returns the fields of `data` in the schema of a full vehicle.
 fn readable() -> Vec<String> {
     let fields = Schema::of::<FullVehicle>().fields();
     let data = fields.keys().filter_map(|path| path.strip_prefix("data."));
     data.map(str::to_owned).collect()
 }
 
-/// The schemas of which a value fits one.
+/// Returns the alternatives of a schema.
 fn choices(schema: &Value) -> &[Value] {
     let choices = schema.get("anyOf").and_then(Value::as_array);
     choices.map_or(std::slice::from_ref(schema), Vec::as_slice)

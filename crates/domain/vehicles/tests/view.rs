@@ -1,5 +1,5 @@
-//! What is kept of a vehicle, and what integrators see of it: names, order and spelling are a promise (contract, "Vehicle"
-//! and "Listing").
+//! The stored form and the public representation of a vehicle. Names, order and spelling are a promise (contract, "Vehicle" and
+//! "Listing").
 
 #![expect(clippy::unwrap_used, reason = "what goes wrong in a test fails it")]
 
@@ -28,12 +28,12 @@ fn vehicle(kept: Value) -> Vehicle {
     }
 }
 
-/// A vehicle of which nothing is known, as storage keeps it.
+/// A vehicle without values, as storage keeps it.
 fn bare() -> Vehicle {
     vehicle(json!({"type": "s", "status": "draft", "country": "GB", "data": {}}))
 }
 
-/// A vehicle of which everything is known, as storage keeps it: no name in here may ever change.
+/// A vehicle with every value, as storage keeps it: no name in here may ever change.
 const KEPT: &str = r#"{
     "type": "s",
     "status": "for_sale",
@@ -147,7 +147,7 @@ fn pretty(vehicle: &Vehicle, detail: Detail) -> String {
     serde_json::to_string_pretty(&shown(vehicle, detail)).unwrap()
 }
 
-/// Every scope but the one that shows costs and funding.
+/// Every scope except the one that shows costs and funding.
 fn without_pricing() -> ScopeSet {
     ScopeSet::all()
         .iter()
@@ -155,7 +155,7 @@ fn without_pricing() -> ScopeSet {
         .collect()
 }
 
-/// The dot-paths of what is neither an object nor empty.
+/// Returns the dot-paths of the values that are not objects, or are empty ones.
 fn leaves(value: &Value) -> BTreeSet<String> {
     match value.as_object() {
         Some(members) if !members.is_empty() => members
@@ -540,7 +540,7 @@ fn the_simple_view_has_what_the_decisions_name() {
     assert_eq!(leaves(&shown(&bare(), Detail::Simple)), leaves(&simple));
 }
 
-/// Leaves an object those members, all of which it has.
+/// Keeps only these members of an object, all of which it must have.
 fn keep(object: &mut Value, names: &str) {
     let names: Vec<_> = names.split(", ").collect();
     let members = object.as_object_mut().unwrap();
@@ -548,7 +548,7 @@ fn keep(object: &mut Value, names: &str) {
     assert_eq!(members.len(), names.len(), "{names:?}");
 }
 
-/// What the contract lists under "Listing", but for the media and the hash, which are not a vehicle's own.
+/// Returns the members that the contract lists under "Listing", except the media and the hash, which are not the vehicle's own.
 fn advert_of(full: &Value) -> Value {
     let mut advert = full.clone();
     keep(
@@ -728,7 +728,7 @@ fn the_address_has_the_tag_however_long_the_names_are() {
     assert_eq!(bare().url(), "kqvrk");
 }
 
-/// Acme as it might be later on: with other names, and with fewer.
+/// Acme in later states: with other names, and with fewer values.
 fn businesses() -> [Business; 4] {
     let mut renamed = acme();
     renamed.website = "https://\"quoted\".example".into();
@@ -745,7 +745,7 @@ fn businesses() -> [Business; 4] {
 
 #[track_caller]
 fn assert_previewed(vehicle: &Vehicle) {
-    // None of its fields needs a scope: else lists would have to read the vehicles.
+    // None of its fields needs a scope. Otherwise lists would have to read the vehicles.
     let text = VehiclePreview::written(vehicle).unwrap().unwrap();
     let stored = VehiclePreview::stored(vehicle.id, text).unwrap();
     let read = VehiclePreview::from(vehicle.clone());
@@ -764,7 +764,7 @@ fn assert_previewed(vehicle: &Vehicle) {
     }
 }
 
-/// Takes away what lies at `path` of the data that is kept.
+/// Removes the value at `path` of the stored data.
 fn without(kept: &Value, path: &str) -> Value {
     let mut kept = kept.clone();
     let (group, name) = path.rsplit_once('.').unwrap();
@@ -820,8 +820,8 @@ proptest! {
     }
 }
 
-/// If this changes, check whether the declared fields have changed, which changes what comes before the brace; if they have
-/// not, and still are shown otherwise, `REVISION` in `preview.rs` goes up.
+/// If this changes, check whether the declared fields have changed, which changes the part before the brace. If they have not,
+/// but their representation has, `REVISION` in `preview.rs` must go up.
 #[test]
 fn what_is_stored_for_the_simple_view() {
     let texts = [bare(), fiesta()].map(|vehicle| VehiclePreview::written(&vehicle).unwrap().unwrap());

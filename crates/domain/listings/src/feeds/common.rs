@@ -1,4 +1,4 @@
-//! What the formats share: reading a listing, and writing rows.
+//! Functions that the formats share: reading a listing, and writing rows.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -10,12 +10,12 @@ use url::Url;
 
 use super::Missing;
 
-/// How long an address may be: Google takes 2,000 characters, of which the link template adds some.
+/// Maximum length of an address. Google accepts 2,000 characters, and the link template adds some.
 const MAX_ADDRESS_BYTES: usize = 1_980;
-/// How many characters a vehicle identification number has (ISO 3779).
+/// Length of a vehicle identification number (ISO 3779).
 const VIN_CHARS: usize = 17;
 
-/// Where a listing has what the formats are made of. The same paths name what is missing.
+/// Paths of the fields in a listing that the formats read. [`Missing`] names a field by the same path.
 pub(super) mod field {
     pub(in super::super) const ID: &str = "id";
     pub(in super::super) const TAG: &str = "tag";
@@ -60,7 +60,7 @@ pub(super) mod field {
     pub(in super::super) const CO2: &str = "data.spec.fuel.emission_co2";
 }
 
-/// Whether a vehicle can still be bought.
+/// The availability of a vehicle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Offer {
     /// It is for sale.
@@ -71,7 +71,7 @@ pub(super) enum Offer {
     Sold,
 }
 
-/// A listing, as the formats read it. Whatever has another type than the contract says reads as absent.
+/// A listing, as the formats read it. A value of another type than in the contract counts as absent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Item<'a>(&'a Value);
 
@@ -84,28 +84,27 @@ impl<'a> Item<'a> {
         path.split('.').try_fold(self.0, |value, name| value.get(name))
     }
 
-    /// A text on one line; `None` if there is nothing to read in it.
+    /// Returns a text on one line; `None` if it is blank.
     pub(super) fn line(self, path: &str) -> Option<String> {
         Some(line(self.at(path)?.as_str()?)).filter(|text| !text.is_empty())
     }
 
-    /// A text with its line breaks.
+    /// Returns a text with its line breaks; `None` if it is blank.
     pub(super) fn paragraphs(self, path: &str) -> Option<String> {
         Some(paragraphs(self.at(path)?.as_str()?)).filter(|text| !text.is_empty())
     }
 
-    /// A whole number from 0.
+    /// Returns a whole number from 0.
     pub(super) fn integer(self, path: &str) -> Option<u64> {
         self.at(path)?.as_u64()
     }
 
-    /// A whole number from 0, as text; empty if there is none.
+    /// Returns a whole number from 0 as text; empty if there is none.
     pub(super) fn digits(self, path: &str) -> String {
         self.integer(path).map_or_else(String::new, |number| number.to_string())
     }
 
-    /// A figure of the data sheet above 0, if it is a number: those that are texts with a unit of their own are not
-    /// read.
+    /// Returns a figure of the data sheet above 0. Texts with a unit of their own are not numbers and are ignored.
     pub(super) fn figure(self, path: &str) -> Option<f64> {
         let figure = match self.at(path)? {
             Value::Number(number) => number.as_f64()?,
@@ -115,36 +114,36 @@ impl<'a> Item<'a> {
         (figure.is_finite() && figure > 0.0).then_some(figure)
     }
 
-    /// An amount above 0, in the dealer's currency.
+    /// Returns an amount above 0, in the dealer's currency.
     pub(super) fn money(self, path: &str) -> Option<Money> {
         let amount: Money = self.at(path)?.as_str()?.parse().ok()?;
         (amount > Money::ZERO).then_some(amount)
     }
 
-    /// An amount above 0 with its currency: `9995.00 GBP`.
+    /// Returns an amount above 0 with its currency: `9995.00 GBP`.
     pub(super) fn price(self, path: &str, currency: Currency) -> Option<String> {
         self.money(path).map(|amount| format!("{amount} {currency}"))
     }
 
-    /// A year of four digits.
+    /// Returns the year, if it has four digits.
     pub(super) fn year(self) -> Option<u64> {
         self.integer(field::YEAR).filter(|year| (1_000..10_000).contains(year))
     }
 
-    /// The day of first registration, YYYY-MM-DD.
+    /// Returns the day of first registration, YYYY-MM-DD.
     pub(super) fn registered(self) -> Option<String> {
         let day: Date = self.at(field::REGISTERED)?.as_str()?.parse().ok()?;
         Some(day.to_string())
     }
 
-    /// A vehicle identification number of the standard's length; older and shorter numbers are none.
+    /// Returns the vehicle identification number, if it has the standard's length. Older, shorter numbers are ignored.
     pub(super) fn vin(self) -> Option<String> {
         let vin = self.line(field::VIN)?;
         let is_whole = vin.len() == VIN_CHARS && vin.bytes().all(|byte| byte.is_ascii_alphanumeric());
         is_whole.then(|| vin.to_ascii_uppercase())
     }
 
-    /// A word of an option list, unless it says that nothing is known.
+    /// Returns the value of an option list, unless it stands for an unknown value.
     pub(super) fn word(self, path: &str) -> Option<String> {
         self.line(path).filter(|word| {
             !["Not Stated", "Unlisted"]
@@ -153,18 +152,18 @@ impl<'a> Item<'a> {
         })
     }
 
-    /// Whether the vehicle is new: only its condition says so. Whatever does not say it is new is offered as used.
+    /// Returns `true` if the condition is new. Every other vehicle is offered as used.
     pub(super) fn is_new(self) -> bool {
         self.line(field::CONDITION)
             .is_some_and(|condition| condition.eq_ignore_ascii_case("New"))
     }
 
-    /// Miles on the odometer; a new vehicle that does not say has none.
+    /// Returns the mileage. A new vehicle without one has 0.
     pub(super) fn mileage(self) -> Option<u64> {
         self.integer(field::MILEAGE).or_else(|| self.is_new().then_some(0))
     }
 
-    /// Whether it can still be bought; `None` if the listing does not say.
+    /// Returns the availability; `None` if the listing does not say.
     pub(super) fn offer(self) -> Option<Offer> {
         match self.at(field::STATUS)?.get("name")?.as_str()? {
             "for-sale" => Some(Offer::Available),
@@ -174,7 +173,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// The name to advertise it by: year, make, model and derivative.
+    /// Returns the title of the advert: year, make, model and derivative.
     pub(super) fn title(self) -> String {
         let year = self.year().map(|year| year.to_string());
         let names = [field::MAKE, field::MODEL, field::DERIVATIVE].map(|path| self.line(path));
@@ -182,19 +181,19 @@ impl<'a> Item<'a> {
         parts.join(" ")
     }
 
-    /// The plain text of the advert; where there is none the line that catches attention, else the title.
+    /// Returns the plain text of the advert. Without one it is the attention line, else the title.
     pub(super) fn description(self) -> String {
         self.paragraphs(field::DESCRIPTION)
             .or_else(|| self.line(field::ATTENTION))
             .unwrap_or_else(|| self.title())
     }
 
-    /// The vehicle's public page.
+    /// Returns the address of the vehicle's public page.
     pub(super) fn page(self) -> Option<String> {
         web_address(self.at(field::URL)?.as_str()?)
     }
 
-    /// The addresses of its media of a type, in the order to show them in.
+    /// Returns the addresses of its media of a type, in the order of display.
     pub(super) fn media(self, kind: &str) -> Vec<String> {
         let media = self
             .at(field::MEDIA)
@@ -212,7 +211,7 @@ impl<'a> Item<'a> {
         found.into_iter().map(|(_, address)| address).collect()
     }
 
-    /// Its equipment: the factory options by group, then the dealer's own, none twice.
+    /// Returns its equipment without duplicates: the factory options by group, then the dealer's own.
     pub(super) fn equipment(self) -> Vec<String> {
         let groups = self.at(field::FEATURE).and_then(Value::as_object);
         let factory = groups.into_iter().flat_map(|groups| groups.values());
@@ -228,12 +227,12 @@ impl<'a> Item<'a> {
     }
 }
 
-/// What a target lacks, gathered.
+/// A collector of the fields that a feed lacks.
 #[derive(Debug, Default)]
 pub(super) struct Needs(Vec<Missing>);
 
 impl Needs {
-    /// Notes `field` for `reason`, unless it is there.
+    /// Adds `field` with `reason`, unless it is there.
     pub(super) fn require(&mut self, is_there: bool, field: &str, reason: impl Into<String>) {
         if !is_there {
             self.0.push(Missing {
@@ -248,20 +247,20 @@ impl Needs {
     }
 }
 
-/// A text on one line: each run of spaces, line breaks and control characters becomes one space.
+/// Returns a text on one line: each run of spaces, line breaks and control characters becomes one space.
 pub(super) fn line(text: &str) -> String {
     let words = text.split(|character: char| character.is_whitespace() || character.is_control());
     words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// A text with its line breaks as line feeds, and without other control characters.
+/// Returns a text with its line breaks as line feeds, and without other control characters.
 fn paragraphs(text: &str) -> String {
     let unix = text.replace("\r\n", "\n").replace('\r', "\n");
     let clean = unix.replace(|character: char| character.is_control() && character != '\n', " ");
     clean.trim().to_owned()
 }
 
-/// A text of fewer than `limit` characters: one is left for the apostrophe that its cell may get.
+/// Cuts a text to fewer than `limit` characters. One is left for the apostrophe that its cell may get.
 pub(super) fn shortened(mut text: String, limit: usize) -> String {
     if let Some((end, _)) = text.char_indices().nth(limit.saturating_sub(1)) {
         text.truncate(end);
@@ -269,8 +268,8 @@ pub(super) fn shortened(mut text: String, limit: usize) -> String {
     text
 }
 
-/// An address on the web as RFC 3986 writes it, in ASCII; `None` if it is none, too long, or names a user. What
-/// browsers allow and RFC 3986 does not is escaped.
+/// Returns an address on the web as RFC 3986 writes it, in ASCII. Characters that browsers allow and RFC 3986 does not are
+/// escaped. `None` if it is no such address, is too long, or names a user.
 pub(super) fn web_address(text: &str) -> Option<String> {
     let address = Url::parse(text).ok()?;
     let is_public = matches!(address.scheme(), "http" | "https")
@@ -291,12 +290,12 @@ pub(super) fn web_address(text: &str) -> Option<String> {
     (escaped.is_ascii() && escaped.len() <= MAX_ADDRESS_BYTES).then_some(escaped)
 }
 
-/// What separates the cells of a row.
+/// The separator of the cells of a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Separator {
-    /// RFC 4180: lines end with CR LF.
+    /// Comma, by RFC 4180: lines end with CR LF.
     Comma,
-    /// Tab-separated values; lines end with LF.
+    /// Tab; lines end with LF.
     Tab,
 }
 
@@ -312,19 +311,19 @@ pub(super) fn write_row<S: AsRef<str>>(separator: Separator, cells: &[S], out: &
         .quote_style(QuoteStyle::Necessary)
         .from_writer(&mut *out);
     let cells = cells.iter().map(|cell| defused(separator, cell.as_ref()));
-    // Writing to memory does not fail, and the only record of a writer has as many cells as all of its records.
+    // Writing to memory does not fail, and a writer's only record has as many cells as all of its records.
     let _ = writer.write_record(cells.map(|cell| cell.into_owned().into_bytes()));
     let _ = writer.flush();
 }
 
-/// A cell that no spreadsheet takes for a formula (OWASP, "CSV injection"); plain numbers stay as they are.
-/// Tab-separated cells are on one line.
+/// Returns a cell that no spreadsheet takes for a formula (OWASP, "CSV injection"). Plain numbers stay unchanged. Tab-separated
+/// cells are put on one line.
 fn defused(separator: Separator, cell: &str) -> Cow<'_, str> {
     let cell = match separator {
         Separator::Comma => Cow::Borrowed(cell),
         Separator::Tab => Cow::Owned(line(cell)),
     };
-    // Spreadsheets in East Asian settings read the wide signs, too.
+    // Spreadsheets in East Asian settings also read the full-width signs.
     let is_formula = cell.starts_with(['=', '+', '-', '@', '\t', '\r', '＝', '＋', '－', '＠']) && !is_number(&cell);
     if is_formula {
         Cow::Owned(format!("'{cell}"))
@@ -333,7 +332,7 @@ fn defused(separator: Separator, cell: &str) -> Cow<'_, str> {
     }
 }
 
-/// Whether a text is a decimal number with or without a sign.
+/// Returns `true` for a decimal number with or without a sign.
 fn is_number(text: &str) -> bool {
     let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
     let (whole, part) = unsigned.split_once('.').unwrap_or((unsigned, "0"));

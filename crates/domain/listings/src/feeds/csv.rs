@@ -1,12 +1,12 @@
-//! A flat comma-separated file of the listings, as aggregators and marketplaces in the United Kingdom take it.
+//! A flat comma-separated file of the listings, for aggregators and marketplaces in the United Kingdom.
 //!
-//! There is no specification that all of them share: this is RFC 4180 with a header line and one line for each vehicle,
-//! and a recipient maps the columns to its own. Such files are full sets: a vehicle that is no longer in the file is
-//! withdrawn. So sold vehicles are not in it, and reserved ones are, with their `status`.
+//! There is no specification that all of them share. The file follows RFC 4180, with a header line and one line for each vehicle,
+//! and a recipient maps the columns to its own. Such files are full sets: a vehicle that is no longer in the file is withdrawn.
+//! So the file has no sold vehicles, but it has reserved ones, with their `status`.
 //!
-//! - Aggregators recognise vehicles by their registration mark, or by the identification number: used road vehicles
-//!   need one.
-//! - `price` is empty where `price_on_application` is `yes`.
+//! - Aggregators recognise vehicles by their registration mark, or by the identification number: used road vehicles need one of
+//!   them.
+//! - `price` is empty if `price_on_application` is `yes`.
 //! - `mileage` is in miles, `engine_size` in litres, dates are YYYY-MM-DD. `options` and the addresses of photos and
 //!   videos are separated by `|`.
 
@@ -55,7 +55,7 @@ const HEADER: [&str; 39] = [
     "dealer",
 ];
 
-/// What aggregators still need of the vehicle.
+/// Returns the fields that aggregators still need.
 pub(super) fn missing(item: Item<'_>) -> Vec<Missing> {
     let mut needs = Needs::default();
     needs.require(
@@ -153,7 +153,7 @@ pub(super) fn append(dealer: &Dealer<'_>, item: Item<'_>, out: &mut Vec<u8>) {
     write_row(Separator::Comma, &row, out);
 }
 
-/// Values in one cell. A separator within a value becomes a slash; addresses have none.
+/// Joins values in one cell. A separator within a value becomes a slash; addresses contain none.
 fn list(values: impl Iterator<Item = String>) -> String {
     let values: Vec<_> = values.map(|value| value.replace('|', "/")).collect();
     values.join("|")

@@ -1,20 +1,18 @@
 //! The primary feed for Google vehicle ads, as a tab-separated file.
 //!
-//! It follows the Merchant Center help: "Create a primary feed" (answer 11192663) with the pages of its attributes,
-//! "Vehicle ads policies" (11544533), "Quoted attributes" (14998273) and "Vehicle ads Content API guidelines"
-//! (11190480). What they say and this module does:
+//! It follows the Merchant Center help: "Create a primary feed" (answer 11192663) with the pages of its attributes, "Vehicle ads
+//! policies" (11544533), "Quoted attributes" (14998273) and "Vehicle ads Content API guidelines" (11190480). Their rules, as this
+//! module applies them:
 //!
-//! - `VIN` is optional in the United Kingdom, France, Germany, Italy, Spain, the Netherlands and Japan, and required
-//!   elsewhere. A number that has not 17 characters is left out where it is optional. There is no attribute for the
-//!   registration mark.
+//! - `VIN` is optional in the United Kingdom, France, Germany, Italy, Spain, the Netherlands and Japan, and required elsewhere. A
+//!   number that does not have 17 characters is left out where it is optional. There is no attribute for the registration mark.
 //! - `year` is required outside France, Italy, Spain, the Netherlands and Germany, where used vehicles need
 //!   `date_first_registered` instead; `engine` is required in the last four of those.
-//! - `vehicle_msrp` is required of new vehicles outside Canada.
-//! - Only passenger vehicles that need no commercial licence are taken: no motorcycles, motorhomes, trucks, plant or
-//!   vans.
-//! - A vehicle that is reserved or sold may not be in the feed; there is no state to say so in.
-//! - `store_code` is the dealer's tag: the dealership gives its Business Profile the same code. `vehicle_fulfillment`
-//!   says that the vehicle can be bought there.
+//! - `vehicle_msrp` is required for new vehicles outside Canada.
+//! - Only passenger vehicles that need no commercial licence are accepted: no motorcycles, motorhomes, trucks, plant or vans.
+//! - A reserved or sold vehicle must not be in the feed, because there is no state for it.
+//! - `store_code` is the dealer's tag: the dealership gives its Business Profile the same code. `vehicle_fulfillment` says that
+//!   the vehicle can be bought there.
 //! - New vehicles in Canada and all vehicles in Australia need `vehicle_price_type`, which no listing has.
 
 use super::common::{Item, Needs, Offer, Separator, field, shortened, write_row};
@@ -22,9 +20,9 @@ use super::{Dealer, Missing};
 
 /// "Vehicles & Parts > Vehicles > Motor Vehicles > Cars, Trucks & Vans" in Google's product taxonomy.
 const CATEGORY: &str = "916";
-/// How many pictures may follow the main one.
+/// Maximum number of pictures after the main one.
 const MAX_MORE_IMAGES: usize = 10;
-/// How many options a vehicle may have, and how many characters one.
+/// Maximum number of options of a vehicle, and maximum length of one.
 const MAX_OPTIONS: usize = 200;
 const MAX_OPTION_CHARS: usize = 256;
 const MAX_TITLE_CHARS: usize = 150;
@@ -34,11 +32,11 @@ const MAX_MODEL_CHARS: usize = 150;
 const MAX_TRIM_CHARS: usize = 150;
 const MAX_COLOUR_CHARS: usize = 40;
 
-/// Where `VIN` is optional.
+/// Countries in which `VIN` is optional.
 const VIN_OPTIONAL: [&str; 7] = ["DE", "ES", "FR", "GB", "IT", "JP", "NL"];
-/// Where used vehicles need `date_first_registered`, and `year` is optional.
+/// Countries in which used vehicles need `date_first_registered`, and `year` is optional.
 const BY_REGISTRATION: [&str; 5] = ["DE", "ES", "FR", "IT", "NL"];
-/// Where `engine` is required.
+/// Countries in which `engine` is required.
 const ENGINE_REQUIRED: [&str; 4] = ["DE", "ES", "IT", "NL"];
 
 const HEADER: [&str; 24] = [
@@ -68,7 +66,7 @@ const HEADER: [&str; 24] = [
     "vehicle_fulfillment(option:store_code)",
 ];
 
-/// What Google still needs of the vehicle.
+/// Returns the fields that Google still needs.
 pub(super) fn missing(dealer: &Dealer<'_>, item: Item<'_>) -> Vec<Missing> {
     let country = dealer.country;
     let is_new = item.is_new();
@@ -150,7 +148,8 @@ pub(super) fn missing(dealer: &Dealer<'_>, item: Item<'_>) -> Vec<Missing> {
     needs.into_missing()
 }
 
-/// Google takes passenger vehicles only. Of classes that have commercial bodies too, the body decides.
+/// Checks that the vehicle is a passenger vehicle, the only ones that Google accepts. In classes that also have commercial
+/// bodies, the body decides.
 fn require_passenger_vehicle(item: Item<'_>, needs: &mut Needs) {
     let body = item.word(field::BODY);
     let body = body.as_deref().unwrap_or_default();
@@ -199,7 +198,7 @@ pub(super) fn append(dealer: &Dealer<'_>, item: Item<'_>, out: &mut Vec<u8>) {
         limited(item.line(field::MODEL), MAX_MODEL_CHARS),
         limited(item.line(field::TRIM), MAX_TRIM_CHARS),
         item.year().map_or_else(String::new, |year| year.to_string()),
-        // The month is all that Google takes: YYYY-MM.
+        // Google accepts the month only: YYYY-MM.
         item.registered()
             .and_then(|day| Some(day.get(..7)?.to_owned()))
             .unwrap_or_default(),
@@ -224,13 +223,13 @@ pub(super) fn append(dealer: &Dealer<'_>, item: Item<'_>, out: &mut Vec<u8>) {
     write_row(Separator::Tab, &row, out);
 }
 
-/// Values of a repeated attribute, which commas separate; a comma within a value becomes `substitute`.
+/// Joins the values of a repeated attribute with commas. A comma within a value becomes `substitute`.
 fn list(values: impl Iterator<Item = String>, substitute: &str) -> String {
     let values: Vec<_> = values.map(|value| value.replace(',', substitute)).collect();
     values.join(",")
 }
 
-/// The page's address with the parameter that Google puts the store code into.
+/// Returns the page's address with the parameter that Google replaces by the store code.
 fn link_template(page: &str) -> String {
     if page.is_empty() {
         return String::new();
@@ -240,7 +239,7 @@ fn link_template(page: &str) -> String {
     format!("{address}{separator}store={{store_code}}{fragment}")
 }
 
-/// The body in Google's words; `None` if it is not one of a passenger vehicle.
+/// Returns Google's name of the body; `None` if it is not one of a passenger vehicle.
 fn body_style(body: &str) -> Option<&'static str> {
     Some(match body {
         "Convertible" => "convertible",
@@ -256,7 +255,7 @@ fn body_style(body: &str) -> Option<&'static str> {
     })
 }
 
-/// What the vehicle runs on, in Google's words. Two fuels in one engine are `other`.
+/// Returns Google's name of the fuel. Two fuels in one engine are `other`.
 fn engine(item: Item<'_>) -> Option<&'static str> {
     let fuel = item.word(field::FUEL)?;
     Some(match &*fuel {

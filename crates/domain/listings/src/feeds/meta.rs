@@ -1,22 +1,22 @@
 //! The automotive inventory catalogue of Meta (Facebook, Instagram), as a comma-separated file.
 //!
 //! It follows "Automotive Inventory Ads: Catalogs and Feeds" and "Automotive Ads: Reference" of the Meta for Developers
-//! documentation. Nested fields are columns named by their path (`mileage.value`, `image[0].url`). What it says and
-//! this module does:
+//! documentation. Nested fields are columns named by their path (`mileage.value`, `image[0].url`). The rules, as this module
+//! applies them:
 //!
 //! - `vin` is required and has 17 characters; a vehicle without it is not ready.
-//! - `availability` has a state for vehicles that cannot be bought: `NOT_AVAILABLE`. Reserved and sold vehicles stay in
-//!   the catalogue with it and are not advertised, and visits to their pages are still recognised.
+//! - `availability` has a state for vehicles that cannot be bought: `NOT_AVAILABLE`. Reserved and sold vehicles stay in the
+//!   catalogue with this state. They are not advertised, and visits to their pages are still recognised.
 //! - A price above 0 is required: no price on application.
-//! - `description` falls back on the line that catches attention and on the title, and is so never missing.
-//! - Words of ours that Meta's enumerations lack are `OTHER`.
+//! - `description` falls back to the attention line and then to the title, so it is never missing.
+//! - Values that Meta's enumerations lack are `OTHER`.
 //! - `address` is required in full, and a business has only its country: the dealer completes it in the
 //!   catalogue, by a rule for `dealer_id`, which is the dealer's tag.
 
 use super::common::{Item, Needs, Offer, Separator, field, line, shortened, write_row};
 use super::{Dealer, Missing};
 
-/// How many pictures a vehicle may have.
+/// Maximum number of pictures of a vehicle.
 const MAX_IMAGES: usize = 20;
 const MAX_TITLE_CHARS: usize = 500;
 const MAX_DESCRIPTION_CHARS: usize = 5_000;
@@ -50,7 +50,7 @@ const HEADER: [&str; 26] = [
     "image[0].tag[0]",
 ];
 
-/// What Meta still needs of the vehicle.
+/// Returns the fields that Meta still needs.
 pub(super) fn missing(item: Item<'_>) -> Vec<Missing> {
     let mut needs = Needs::default();
     needs.require(
@@ -140,7 +140,7 @@ pub(super) fn append(dealer: &Dealer<'_>, item: Item<'_>, out: &mut Vec<u8>) {
         dealer.tag.to_owned(),
         line(dealer.name),
         dealer.country.to_owned(),
-        // What a photo shows is not known beyond the vehicle.
+        // The tag of a photo describes what it shows; only the vehicle is known.
         title,
     ];
     let mut images = item.media("photo");
@@ -174,7 +174,7 @@ fn fuel_type(item: Item<'_>) -> Option<&'static str> {
     })
 }
 
-/// The body in Meta's words. It has some for cars, vans and trucks only: other vehicles are `OTHER` whatever their
+/// Returns Meta's name of the body. Meta has names for cars, vans and trucks only: other vehicles are `OTHER`, whatever their
 /// body.
 fn body_style(item: Item<'_>) -> Option<&'static str> {
     match item.line(field::CLASS).as_deref() {

@@ -1,8 +1,8 @@
-//! Ready-made outputs of the listings: the formats that advertising platforms and aggregators take (decisions §8).
+//! Feeds of the listings, in the formats of advertising platforms and aggregators (decisions §8).
 //!
-//! A feed is made of listings, which are public, and of the [`Dealer`]; nothing else can reach it. [`Feed::missing`]
-//! and [`Feed::append`] read a listing through the same functions, so that what is ready is also valid: a value that a
-//! format does not take counts as missing. Each format's module names the public specification that it follows.
+//! A feed consists of listings, which are public, and of the [`Dealer`]; nothing else can reach it. [`Feed::missing`] and
+//! [`Feed::append`] read a listing through the same functions, so every listing that is ready is also valid: a value that a
+//! format does not accept counts as missing. Each format's module names the public specification that it follows.
 
 mod common;
 mod csv;
@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use self::common::Item;
 
-/// A ready-made output of the listings.
+/// A feed of the listings.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Feed {
     /// Primary feed for Google vehicle ads, tab-separated.
@@ -25,15 +25,15 @@ pub enum Feed {
     Meta,
     /// JSON-LD document in the vocabulary of schema.org.
     SchemaOrg,
-    /// Flat comma-separated file, as aggregators take it.
+    /// Flat comma-separated file for aggregators.
     Csv,
 }
 
 impl Feed {
-    /// Every feed, in the order to show them in. [`ReadyFor`] stores positions in this order: append only.
+    /// Every feed, in the order of display. Append only: storage keeps the bits of [`ReadyFor`] in this order.
     pub const ALL: [Self; 4] = [Self::Google, Self::Meta, Self::SchemaOrg, Self::Csv];
 
-    /// The name that the API takes and answers with.
+    /// Returns the name in the API.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Google => "google",
@@ -43,12 +43,12 @@ impl Feed {
         }
     }
 
-    /// The feed of that name.
+    /// Returns the feed of that name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|feed| feed.name() == name)
     }
 
-    /// The media type that the output is sent as.
+    /// Returns the media type of the output.
     pub const fn content_type(self) -> &'static str {
         match self {
             Self::Google => "text/tab-separated-values; charset=utf-8",
@@ -57,7 +57,7 @@ impl Feed {
         }
     }
 
-    /// What this target still needs of the vehicle; empty if the listing is ready for it.
+    /// Returns the fields that the feed still needs; empty if the listing is ready for it.
     pub fn missing(self, dealer: &Dealer<'_>, listing: &Value) -> Vec<Missing> {
         let item = Item::new(listing);
         match self {
@@ -68,7 +68,7 @@ impl Feed {
         }
     }
 
-    /// Writes what comes before the first listing: the header line, or the opening of the document.
+    /// Writes the part before the first listing: the header line, or the opening of the document.
     pub fn start(self, out: &mut Vec<u8>) {
         match self {
             Self::Google => google::start(out),
@@ -78,8 +78,8 @@ impl Feed {
         }
     }
 
-    /// Writes a listing that is ready ([`Self::missing`] is empty); `is_first` of those that are written. One that is
-    /// not ready is written too, with gaps that the target refuses.
+    /// Writes a listing that is ready ([`Self::missing`] is empty). `is_first` is `true` for the first one of the output. A
+    /// listing that is not ready is written too, with gaps that the platform refuses.
     pub fn append(self, dealer: &Dealer<'_>, listing: &Value, is_first: bool, out: &mut Vec<u8>) {
         let item = Item::new(listing);
         match self {
@@ -90,7 +90,7 @@ impl Feed {
         }
     }
 
-    /// Writes what comes behind the last listing.
+    /// Writes the part after the last listing.
     pub fn end(self, out: &mut Vec<u8>) {
         match self {
             Self::Google | Self::Meta | Self::Csv => {}
@@ -98,7 +98,7 @@ impl Feed {
         }
     }
 
-    /// The bit that stands for the feed among those that a listing is ready for.
+    /// Returns the feed's bit in [`ReadyFor`].
     const fn bit(self) -> u8 {
         match self {
             Self::Google => 1,
@@ -109,7 +109,7 @@ impl Feed {
     }
 }
 
-/// What feeds say of the dealership; all of it is public.
+/// The dealership's data in feeds; all of it is public.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Dealer<'a> {
     /// The business's short name. Platforms that identify dealerships by a code of the dealer's choice get this one.
@@ -118,9 +118,9 @@ pub struct Dealer<'a> {
     pub name: &'a str,
     /// The address of its website; empty if it has none.
     pub website: &'a str,
-    /// What its prices are in.
+    /// The currency of its prices.
     pub currency: Currency,
-    /// Where it is, by ISO 3166-1 alpha-2.
+    /// Its country, by ISO 3166-1 alpha-2.
     pub country: &'a str,
 }
 
@@ -136,21 +136,21 @@ impl<'a> From<&'a Business> for Dealer<'a> {
     }
 }
 
-/// Something that a target needs and a listing lacks.
+/// A field that a feed needs and a listing lacks.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Missing {
     /// The field to fill in or to correct, as a path in the listing: `data.vehicle.colour`, `media`, `status`.
     pub field: String,
-    /// Why, as a sentence for the dealer.
+    /// The reason, as a sentence for the dealer.
     pub reason: String,
 }
 
-/// The feeds that a listing is ready for. Its bits are stored beside the listing, in the order of [`Feed::ALL`].
+/// The feeds that a listing is ready for. Storage keeps one bit of it for each feed, in the order of [`Feed::ALL`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct ReadyFor(u8);
 
 impl ReadyFor {
-    /// The feeds that `listing` is ready for.
+    /// Returns the feeds that `listing` is ready for.
     pub fn of(dealer: &Dealer<'_>, listing: &Value) -> Self {
         let ready = Feed::ALL
             .into_iter()
@@ -158,17 +158,17 @@ impl ReadyFor {
         Self(ready.fold(0, |bits, feed| bits | feed.bit()))
     }
 
-    /// The feeds that these bits stand for; bits of no feed are ignored.
+    /// Reads stored bits; bits of no feed are ignored.
     pub fn from_bits(bits: u8) -> Self {
         Self(bits & Feed::ALL.into_iter().fold(0, |known, feed| known | feed.bit()))
     }
 
-    /// The bits to store.
+    /// Returns the bits to store.
     pub const fn bits(self) -> u8 {
         self.0
     }
 
-    /// Whether `feed` is among them.
+    /// Returns `true` if the listing is ready for `feed`.
     pub const fn contains(self, feed: Feed) -> bool {
         self.0 & feed.bit() != 0
     }

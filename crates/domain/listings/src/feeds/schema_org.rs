@@ -1,14 +1,14 @@
 //! A JSON-LD document of the listings in the vocabulary of schema.org.
 //!
 //! It follows <https://schema.org/Car>, <https://schema.org/Vehicle>, <https://schema.org/Motorcycle> and
-//! <https://schema.org/Offer>; units are codes of UN/CEFACT Recommendation 20, as `QuantitativeValue.unitCode` asks
-//! for. The vocabulary requires nothing, so a vehicle is ready once it has a name to be shown by:
+//! <https://schema.org/Offer>. Units are codes of UN/CEFACT Recommendation 20, as `QuantitativeValue.unitCode` requires. The
+//! vocabulary itself requires no member, so a vehicle is ready once it has a name and an availability:
 //!
-//! - A vehicle that is reserved or sold stays in the document and says so in `availability`.
+//! - A reserved or sold vehicle stays in the document, with its state in `availability`.
 //! - A price on application is an offer without a price.
-//! - Members that have no value are left out.
+//! - Members without a value are left out.
 //!
-//! The document can stand in an HTML page: no `<`, `>` or `&` is in it, but their escapes.
+//! The document can be embedded in an HTML page: `<`, `>` and `&` are escaped.
 
 use serde_json::{Map, Value, json};
 
@@ -29,7 +29,7 @@ mod unit {
     pub(super) const NEWTON_METRE: &str = "NU";
 }
 
-/// What the document still needs of the vehicle.
+/// Returns the fields that the document still needs.
 pub(super) fn missing(item: Item<'_>) -> Vec<Missing> {
     let mut needs = Needs::default();
     needs.require(
@@ -63,8 +63,8 @@ pub(super) fn end(out: &mut Vec<u8>) {
     out.extend_from_slice(b"\n]}\n");
 }
 
-/// JSON that an HTML page may contain in a script element. These characters are in JSON texts only, where escapes may
-/// be.
+/// Escapes JSON for a script element of an HTML page. The escaped characters occur only in JSON strings, where escapes are
+/// allowed.
 fn escaped(json: &str) -> String {
     let mut safe = String::with_capacity(json.len());
     for character in json.chars() {
@@ -80,7 +80,7 @@ fn escaped(json: &str) -> String {
     safe
 }
 
-/// Members of an object, without those that have no value.
+/// The members of an object, without those that have no value.
 #[derive(Debug, Default)]
 struct Members(Map<String, Value>);
 
@@ -97,7 +97,7 @@ impl Members {
         }
     }
 
-    /// The object, if it has more than its type.
+    /// Returns the object, if it has more than its type.
     fn unless_bare(self) -> Option<Value> {
         (self.0.len() > 1).then_some(Value::Object(self.0))
     }
@@ -154,9 +154,9 @@ fn quantity(value: impl Into<Value>, code: &str) -> Value {
     json!({"@type": "QuantitativeValue", "value": value.into(), "unitCode": code})
 }
 
-/// A figure, without a fraction where it has none.
+/// Returns a figure as JSON, without a fraction if it is a whole number.
 fn number(figure: f64) -> Value {
-    /// Up to here, floating point counts every whole number.
+    /// Floating point represents every whole number up to this one.
     const LIMIT: f64 = (1_u64 << f64::MANTISSA_DIGITS) as f64;
     if figure.fract() == 0.0 && figure.abs() < LIMIT {
         #[expect(clippy::cast_possible_truncation, reason = "a whole number within the limit")]

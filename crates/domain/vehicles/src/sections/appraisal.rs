@@ -11,11 +11,11 @@ use crate::schema::{self, Side};
 section! {
     /// A vehicle's appraisal (contract, "data.appraisal").
     pub struct Appraisal: AppraisalPatch {
-        /// The person who offers it.
+        /// Person who offers the vehicle.
         details: AppraisalDetails, on_create;
-        /// What the offer is made of.
+        /// Basis of the offer.
         calculation: AppraisalCalculation, read_only;
-        /// What was offered, and what came of it.
+        /// Offer and its result.
         confirm: AppraisalConfirm, read_only;
     }
 }
@@ -23,46 +23,46 @@ section! {
 section! {
     /// The person who offers a vehicle to the dealership.
     pub struct AppraisalDetails: AppraisalDetailsPatch {
-        /// Contact id of who offers it.
+        /// Contact id of the person who offers the vehicle.
         customer_id: WordOrEmpty<ContactIdText>, on_create, filter_number("appraisal_contact");
-        /// Their name.
+        /// Name of that person.
         customer: String, read_only;
     }
 }
 
 section! {
-    /// What an offer is made of.
+    /// The basis of an offer.
     pub struct AppraisalCalculation: AppraisalCalculationPatch {
         /// The offer.
         offer: WordOrEmpty<Money>, read_only;
-        /// What is still to be paid to a finance company.
+        /// Outstanding amount owed to a finance company.
         finance_settlement: WordOrEmpty<Money>, read_only;
     }
 }
 
 section! {
-    /// An offer, and what came of it.
+    /// An offer and its result.
     pub struct AppraisalConfirm: AppraisalConfirmPatch {
         /// The offer.
         offer: WordOrEmpty<Money>, read_only;
         /// The last day of the offer; empty if there is none.
         expiry: WordOrEmpty<Date>, read_only;
-        /// When it was confirmed, epoch seconds; 0 before that.
+        /// Time of confirmation, epoch seconds; 0 before that.
         appraised_at: Option<Timestamp>, read_only;
-        /// What was agreed on.
+        /// Agreed amount.
         agreed_amount: WordOrEmpty<Money>, read_only;
-        /// accepted, rejected, or empty.
+        /// Decision: accepted, rejected, or empty.
         decision: String, read_only;
-        /// When it was decided, epoch seconds; 0 before that.
+        /// Time of the decision, epoch seconds; 0 before that.
         decision_at: Option<Timestamp>, read_only;
-        /// Vehicle id of the stock vehicle that came of it.
+        /// Vehicle id of the stock vehicle that was created from the appraisal.
         stock_id: String, read_only;
-        /// Tag of the stock vehicle that came of it.
+        /// Tag of the stock vehicle that was created from the appraisal.
         stock_tag: String, read_only;
     }
 }
 
-/// A moment, 0 while it has not come.
+/// A time, written as 0 until it is set.
 impl FieldValue for Option<Timestamp> {
     type Patch = Self;
 

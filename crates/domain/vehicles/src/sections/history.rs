@@ -4,13 +4,13 @@ use crate::declare::section;
 use crate::values::{Text, WordOrEmpty, Year, YesNo};
 
 section! {
-    /// What a vehicle has been through (contract, "data.history").
+    /// The past of a vehicle (contract, "data.history").
     pub struct History: HistoryPatch {
-        /// Previous owners.
+        /// Number of previous owners.
         previous_owner: Option<u32>;
-        /// Keys that come with it.
+        /// Number of keys.
         keys: Option<u32>, advert;
-        /// Whether the registration document is there.
+        /// Registration document: Yes if the dealership has it.
         v5: WordOrEmpty<YesNo>;
         /// Year of make.
         year: Option<Year>, advert, filter_range("year");
@@ -28,19 +28,19 @@ section! {
         service_last: Option<Date>;
         /// Mileage at the last service.
         service_miles: Option<u32>;
-        /// The day on which the MOT ends.
+        /// Last day of the MOT.
         mot_expiry: Option<Date>;
-        /// Whether it is sold with a year's MOT.
+        /// Sold with a year's MOT: Yes or No.
         mot_year: WordOrEmpty<YesNo>;
-        /// Whether it is sold with MOT insurance.
+        /// Sold with MOT insurance: Yes or No.
         mot_insurance: WordOrEmpty<YesNo>;
-        /// The day on which the warranty ends.
+        /// Last day of the warranty.
         warranty_expiry: Option<Date>;
         /// Months of warranty.
         warranty_month: Option<u32>;
         /// Months of warranty on the battery.
         warranty_battery_month: Option<u32>;
-        /// Note on its services.
+        /// Note on the services.
         service_note: Text;
     }
 }

@@ -7,13 +7,13 @@ use crate::values::{
 };
 
 section! {
-    /// What a vehicle is (contract, "data.vehicle").
+    /// The identity of a vehicle (contract, "data.vehicle").
     pub struct Identity: IdentityPatch {
         /// Class, case-sensitive.
         class as "type": WordOrEmpty<VehicleClass>, advert;
-        /// Make; one that the taxonomy knows is kept as the taxonomy spells it.
+        /// Make. A make that the taxonomy knows is stored in its spelling.
         make: String, advert, filter_pattern("make");
-        /// Model; one that the taxonomy knows of the make is kept as the taxonomy spells it.
+        /// Model. A model that the taxonomy knows for the make is stored in its spelling.
         model: String, advert, filter_pattern("model");
         /// Generation of the model.
         generation: String, advert, filter_pattern("generation");
@@ -33,23 +33,23 @@ section! {
         fuel: WordOrEmpty<Listed<Fuels>>, advert, filter_pattern("fuel");
         /// Transmission.
         transmission: WordOrEmpty<Listed<Transmissions>>, advert, filter_pattern("transmission");
-        /// Which wheels are driven, and by what; of cars and bikes.
+        /// Drivetrain; for cars and bikes.
         drivetrain: WordOrEmpty<Listed<Drivetrains>>, advert;
-        /// Seats.
+        /// Number of seats.
         seats: Option<u32>, advert;
-        /// Doors.
+        /// Number of doors.
         doors: Option<u32>, advert;
-        /// Wheelbase; of vans.
+        /// Wheelbase; for vans.
         wheelbase: String;
-        /// Cab; of vans and trucks.
+        /// Cab; for vans and trucks.
         cab_type: String;
         /// Mileage in miles.
         mileage: Option<u32>, advert, filter_range("mileage");
         /// Date of first registration.
         registered: Option<Date>, advert;
-        /// Category; of farm machines, plant and trucks.
+        /// Category; for farm machines, plant and trucks.
         category: String;
-        /// On which side the driver sits.
+        /// Side on which the driver sits.
         driver_position: String, advert;
         /// Upholstery.
         interior_upholstery: String, advert;
@@ -57,26 +57,26 @@ section! {
         interior_colour: String, advert;
         /// Finish of the exterior.
         exterior_finish: String, advert;
-        /// Label to group vehicles by.
+        /// Label for grouping vehicles.
         group: String;
         /// Hours of use.
         hour: String, read_only;
-        /// Layout of the bedroom; of caravans and motorhomes.
+        /// Layout of the bedroom; for caravans and motorhomes.
         bedroom_layout: Option<Listed<BedroomLayouts>>, advert;
-        /// Layout of the rear end; of caravans and motorhomes.
+        /// Layout of the rear end; for caravans and motorhomes.
         end_layout: Option<Listed<EndLayouts>>, advert;
-        /// Bedrooms; of caravans and motorhomes.
+        /// Number of bedrooms; for caravans and motorhomes.
         bedroom: Option<u32>, advert;
-        /// Berths; of caravans and motorhomes.
+        /// Number of berths; for caravans and motorhomes.
         berth: Option<u32>, advert;
-        /// Seats with a belt; of caravans and motorhomes.
+        /// Number of seats with a belt; for caravans and motorhomes.
         seat_belt: Option<u32>, advert;
-        /// Whether a wheelchair has access; of caravans and motorhomes.
+        /// Wheelchair access: Yes or No; for caravans and motorhomes.
         wheelchair: Option<YesNo>, advert;
     }
 }
 
-/// Which fields with words of option lists a write changes, and whether it changes the class.
+/// The fields with words of option lists that a write changes, and whether it changes the class.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ChangedWords {
     class: bool,
@@ -90,7 +90,7 @@ pub(crate) struct ChangedWords {
 }
 
 impl ChangedWords {
-    /// Those that `patch` changes.
+    /// Returns the fields that `patch` changes.
     pub(crate) const fn of(patch: &IdentityPatch) -> Self {
         Self {
             class: patch.class.is_some() || patch.cleared,
@@ -106,7 +106,7 @@ impl ChangedWords {
 }
 
 impl Identity {
-    /// Make and model as the taxonomy spells them, if it knows them; any other is kept as it was sent (contract,
+    /// Spells make and model as the taxonomy does, if it knows them. Unknown ones stay as they were sent (contract,
     /// "data.vehicle").
     pub(crate) fn match_names(&mut self) {
         let taxonomy = Taxonomy::built_in();
@@ -118,8 +118,8 @@ impl Identity {
         }
     }
 
-    /// Spells the words that a write changes as the lists for the vehicle's class do; where the write changes the class, the others
-    /// too. A word that has left every list stays with the vehicle.
+    /// Spells the words that a write changes as the lists for the vehicle's class do. If the write changes the class, the other
+    /// words are spelt anew too. A word that is no longer in any list stays with the vehicle.
     pub(crate) fn validate_words(&mut self, changed: ChangedWords, own: &VehicleOptions) -> ValidationErrors {
         let mut errors = ValidationErrors::new();
         let class = self.class.0;
@@ -147,7 +147,7 @@ impl Identity {
 }
 
 impl IdentityPatch {
-    /// What of its words is wrong for vehicles of the class that it names; without a class that is known only of the whole
+    /// Returns the faults of its words for the class that it names. Without a class they can be checked only for the whole
     /// vehicle ([`Identity::validate_words`]).
     pub(crate) fn validate_words(&self, own: &VehicleOptions) -> ValidationErrors {
         let Some(class @ WordOrEmpty(Some(_))) = self.class.clone() else {

@@ -9,19 +9,19 @@ use crate::values::Figure;
 use crate::schema::{self, Side};
 
 section! {
-    /// What public registers and other parties know of a vehicle (contract, "data.lookup").
+    /// Data of public registers and other parties on a vehicle (contract, "data.lookup").
     pub struct Lookup: LookupPatch {
-        /// The vehicle licensing register.
+        /// Vehicle licensing register.
         dvla: DvlaRecord, read_only;
-        /// The register of MOT tests.
+        /// Register of MOT tests.
         dvsa: DvsaRecord, read_only;
-        /// The provenance check.
+        /// Provenance check.
         check: ProvenanceCheck, read_only;
     }
 }
 
 section! {
-    /// What the vehicle licensing register says.
+    /// The entry of the vehicle licensing register.
     pub struct DvlaRecord: DvlaRecordPatch {
         /// Make.
         make: String, read_only;
@@ -39,27 +39,27 @@ section! {
         co2_emissions: Option<Figure>, read_only;
         /// Euro standard.
         euro_status: String, read_only;
-        /// Whether it is taxed.
+        /// Tax status.
         tax_status: String, read_only;
-        /// The day until which it is taxed.
+        /// Day until which the vehicle is taxed.
         tax_due_date: Option<Date>, read_only;
-        /// Whether its MOT holds.
+        /// MOT status.
         mot_status: String, read_only;
-        /// The day on which its MOT ends.
+        /// Last day of the MOT.
         mot_expiry_date: Option<Date>, read_only;
-        /// The day on which its registration document was last issued.
+        /// Day on which the registration document was last issued.
         date_of_last_v5c_issued: Option<Date>, read_only;
         /// Type approval.
         type_approval: String, read_only;
         /// Wheelplan.
         wheelplan: String, read_only;
-        /// Whether it is marked for export.
+        /// `true` if the vehicle is marked for export.
         marked_for_export: Option<bool>, read_only;
     }
 }
 
 section! {
-    /// What the register of MOT tests says.
+    /// The entry of the register of MOT tests.
     pub struct DvsaRecord: DvsaRecordPatch {
         /// Tests, newest first.
         mot_tests: MotTests, read_only;
@@ -67,15 +67,15 @@ section! {
 }
 
 section! {
-    /// What the provenance check says.
+    /// The result of the provenance check.
     pub struct ProvenanceCheck: ProvenanceCheckPatch {
-        /// Whether it is stolen.
+        /// `true` if the vehicle is stolen.
         stolen: Option<bool>, read_only;
-        /// Whether finance is outstanding.
+        /// `true` if finance is outstanding.
         finance: Option<bool>, read_only;
-        /// Whether it was written off.
+        /// `true` if the vehicle was written off.
         written_off: Option<bool>, read_only;
-        /// Previous keepers.
+        /// Number of previous keepers.
         previous_keepers: Option<u32>, read_only;
     }
 }
@@ -84,11 +84,11 @@ section! {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct MotTest {
-    /// When it was completed.
+    /// Time of completion.
     pub completed_date: String,
-    /// PASSED or FAILED.
+    /// Result: PASSED or FAILED.
     pub test_result: String,
-    /// What the odometer read.
+    /// Reading of the odometer.
     pub odometer_value: String,
 }
 

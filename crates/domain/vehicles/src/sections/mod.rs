@@ -1,7 +1,7 @@
-//! What is kept of a vehicle, section by section (contract, "Vehicle").
+//! The data of a vehicle, section by section (contract, "Vehicle").
 //!
-//! To add a field, write its line into its section: the line's flags say who may write it, who sees it, and whether lists
-//! are filtered by it. Only a filter needs more: the column of its name, in a migration.
+//! A new field is one line in its section. The line's flags say who may write the field, which views show it, and whether lists
+//! are filtered by it. Only a filter needs more: a migration that adds the column of its name.
 
 mod appraisal;
 mod history;
@@ -36,37 +36,37 @@ pub use spec::{
 pub use stock::{AuctionType, CostRow, CostRowId, CostRowPatch, CostRows, Stock, StockPatch};
 
 section! {
-    /// What is kept of a vehicle besides its identity and its state.
+    /// The data of a vehicle: everything except its identity and its state.
     pub struct Data: DataPatch {
-        /// What the vehicle is.
+        /// Identity of the vehicle.
         vehicle: Identity, simple, advert_in_part;
-        /// Its equipment, and the texts of its advert.
+        /// Equipment, and the texts of the advert.
         option: Options, advert;
-        /// What it has been through.
+        /// Past of the vehicle.
         history: History, advert_in_part;
-        /// How it is kept in stock, and for what price.
+        /// Stock data and prices.
         stock: Stock, simple_in_part, advert_in_part;
-        /// How it is advertised.
+        /// Advertising settings.
         setting: Setting;
-        /// Its data sheet.
+        /// Data sheet.
         spec: Spec, advert;
-        /// Its appraisal, if it was offered to the dealership.
+        /// Appraisal, if the vehicle was offered to the dealership.
         appraisal: Appraisal, on_create;
-        /// What public registers know of it.
+        /// Data of public registers.
         lookup: Lookup, read_only;
     }
 }
 
 impl Data {
-    /// The price that is advertised: none while it is on application, even if one is stored (decisions §7).
+    /// Returns the advertised price. It is `None` for a price on application, even if one is stored (decisions §7).
     pub fn advertised_price(&self) -> Option<Money> {
         self.stock
             .price_website
             .filter(|_| !self.setting.is_price_on_application())
     }
 
-    /// Works out what follows from the rest: resolved equipment, totals, and whether the price is on application. The use cases
-    /// do so by themselves; a caller that makes a record without them calls it before storing.
+    /// Computes the derived values: resolved equipment, totals, and whether the price is on application. The use cases call it; a
+    /// caller that creates a record without them must call it before storing.
     pub fn derive_values(&mut self) {
         self.option.resolve_features();
         self.stock.add_up_costs();

@@ -17,21 +17,21 @@ section! {
     pub struct Options: OptionsPatch {
         /// Factory options.
         factory as "option": Vec<String>, write_only;
-        /// Options of the dealer's own.
+        /// The dealer's own options.
         option_custom: Vec<String>;
-        /// Line that catches attention.
+        /// Attention line.
         attention: String;
         /// Description, plain text.
         description: Text;
-        /// Advert body, HTML; what may not be shown on a public page is taken out.
+        /// Advert body, HTML; elements that must not be shown on a public page are removed.
         website: Html;
-        /// The factory options by group; those that no group knows are under other.
+        /// Factory options by group; options without a known group are under other.
         feature: Features, read_only;
     }
 }
 
 impl Options {
-    /// Groups the factory options, by the names that the groups have for them (decisions §7).
+    /// Groups the factory options, under their names in the groups (decisions §7).
     pub(crate) fn resolve_features(&mut self) {
         let mut groups = BTreeMap::<String, Vec<String>>::new();
         for option in self.factory.iter().filter(|option| !option.trim().is_empty()) {
@@ -45,7 +45,7 @@ impl Options {
     }
 }
 
-/// HTML that is fit for a public page: it is sanitised where it is read.
+/// HTML that is fit for a public page; it is sanitised when it is read.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Html(pub String);
@@ -59,7 +59,7 @@ impl Deref for Html {
 }
 
 impl From<String> for Html {
-    /// HTML that needs no sanitising.
+    /// Wraps HTML that needs no sanitising.
     fn from(html: String) -> Self {
         Self(html)
     }

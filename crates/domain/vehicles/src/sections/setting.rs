@@ -2,17 +2,17 @@ use crate::declare::section;
 use crate::values::{WordOrEmpty, YesNo};
 
 section! {
-    /// How a vehicle is advertised (contract, "data.setting").
+    /// The advertising settings of a vehicle (contract, "data.setting").
     pub struct Setting: SettingPatch {
-        /// Whether it is featured.
+        /// Featured: Yes or No.
         featured: WordOrEmpty<YesNo>;
-        /// Whether its price is on application.
+        /// Price on application: Yes or No.
         poa: WordOrEmpty<YesNo>;
     }
 }
 
 impl Setting {
-    /// Whether the price is given on application only.
+    /// Returns `true` if the price is given on application only.
     pub fn is_price_on_application(&self) -> bool {
         self.poa.0 == Some(YesNo::Yes)
     }

@@ -4,25 +4,25 @@ use crate::values::{Figure, Figures};
 section! {
     /// A vehicle's data sheet (contract, "data.spec"). Figures are kept as they are sent: numbers, or texts with a unit.
     pub struct Spec: SpecPatch {
-        /// How it drives.
+        /// Performance.
         performance: Performance;
-        /// Its engine.
+        /// Engine.
         engine: Engine;
-        /// Its traction battery.
+        /// Traction battery.
         battery: Battery;
-        /// What it burns, and what it emits.
+        /// Fuel and emissions.
         fuel: Fuel;
-        /// What it measures and weighs.
+        /// Measures and weights.
         size: Size;
-        /// Its insurance rating.
+        /// Insurance rating.
         insurance: Insurance;
-        /// Whatever else is known.
+        /// Other figures.
         other: OtherSpec;
     }
 }
 
 section! {
-    /// How a vehicle drives.
+    /// The performance of a vehicle.
     pub struct Performance: PerformancePatch {
         /// Top speed in mph.
         top_speed: Option<Figure>;
@@ -36,15 +36,15 @@ section! {
 section! {
     /// A vehicle's engine.
     pub struct Engine: EnginePatch {
-        /// Who made it.
+        /// Manufacturer of the engine.
         make: Option<Figure>;
-        /// Its model.
+        /// Model of the engine.
         model: Option<Figure>;
-        /// Its code.
+        /// Code of the engine.
         code: Option<Figure>;
-        /// Cylinders.
+        /// Number of cylinders.
         cylinders: Option<Figure>;
-        /// How the cylinders are arranged.
+        /// Arrangement of the cylinders.
         cylinder_layout: Option<Figure>;
         /// Capacity in cubic centimetres.
         capacity: Option<Figure>;
@@ -58,9 +58,9 @@ section! {
         nm: Option<Figure>;
         /// Torque in pound-feet.
         lb_ft: Option<Figure>;
-        /// Gears.
+        /// Number of gears.
         gears: Option<Figure>;
-        /// Valves.
+        /// Number of valves.
         valves: Option<Figure>;
         /// Bore in millimetres.
         bore: Option<Figure>;
@@ -68,15 +68,15 @@ section! {
         stroke: Option<Figure>;
         /// Compression ratio.
         compression_ratio: Option<Figure>;
-        /// How air reaches it.
+        /// Aspiration.
         aspiration: Option<Figure>;
-        /// How fuel reaches it.
+        /// Fuel delivery.
         fuel_delivery: Option<Figure>;
-        /// Where it is mounted.
+        /// Mounting position.
         position: Option<Figure>;
         /// Valve gear.
         valve_gear: Option<Figure>;
-        /// Whether it stops by itself at a standstill.
+        /// Automatic stop at a standstill.
         start_stop: Option<Figure>;
     }
 }
@@ -92,7 +92,7 @@ section! {
         range: Option<Figure>;
         /// Capacity in kilowatt-hours.
         kwh: Option<Figure>;
-        /// Capacity that can be used, in kilowatt-hours.
+        /// Usable capacity in kilowatt-hours.
         kwh_usable: Option<Figure>;
         /// State of health in percent.
         health: Option<Figure>;
@@ -102,7 +102,7 @@ section! {
 }
 
 section! {
-    /// What a vehicle burns, and what it emits.
+    /// The fuel consumption and emissions of a vehicle.
     pub struct Fuel: FuelPatch {
         /// Consumption in miles per gallon, by cycle: `mpg_combined`, `mpg_urban`, …
         mpg as "mpg_*": Figures;
@@ -110,21 +110,21 @@ section! {
         emission as "emission_*": Figures;
         /// Capacity of the tank in litres.
         tank: Option<Figure>;
-        /// Whether it meets the ultra low emission zone's standard.
+        /// Compliance with the standard of the ultra low emission zone.
         ulez: Option<Figure>;
-        /// Whether it meets the clean air zones' standard.
+        /// Compliance with the standard of the clean air zones.
         caz: Option<Figure>;
     }
 }
 
 section! {
-    /// What a vehicle measures and weighs, in millimetres, kilogrammes and litres.
+    /// The measures and weights of a vehicle, in millimetres, kilogrammes and litres.
     pub struct Size: SizePatch {
         /// Length.
         length: Option<Figure>;
         /// Width.
         width: Option<Figure>;
-        /// Width with the mirrors.
+        /// Width including the mirrors.
         width_mirrors: Option<Figure>;
         /// Height.
         height: Option<Figure>;
@@ -144,17 +144,17 @@ section! {
         mtplm: Option<Figure>;
         /// Payload.
         payload: Option<Figure>;
-        /// Most that it may tow with brakes.
+        /// Maximum towed weight with brakes.
         towing_braked: Option<Figure>;
-        /// Most that it may tow without brakes.
+        /// Maximum towed weight without brakes.
         towing_unbraked: Option<Figure>;
-        /// Most that the roof may carry.
+        /// Maximum load of the roof.
         roof_load: Option<Figure>;
         /// Further weights: `weight_max`, `weight_payload`, …
         weight as "weight_*": Figures;
-        /// Boot with the seats up.
+        /// Volume of the boot with the seats up.
         boot_seats_up: Option<Figure>;
-        /// Boot with the seats down.
+        /// Volume of the boot with the seats down.
         boot_seats_down: Option<Figure>;
         /// Further measures of the boot: `boot_length`, …
         boot as "boot_*": Figures;
@@ -174,9 +174,9 @@ section! {
 }
 
 section! {
-    /// The rest of a data sheet.
+    /// Other figures of a data sheet.
     pub struct OtherSpec: OtherSpecPatch {
-        /// Axles.
+        /// Number of axles.
         axles: Option<Figure>;
         /// Country of make.
         country: Option<Figure>;

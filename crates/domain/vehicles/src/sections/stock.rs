@@ -19,13 +19,13 @@ use forecourt_kernel::bounds::MAX_LINE_CHARS;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 
 section! {
-    /// How a vehicle is kept in stock, and for what price (contract, "data.stock").
+    /// The stock data and prices of a vehicle (contract, "data.stock").
     pub struct Stock: StockPatch {
         /// Stock reference.
         reference: String, simple, filter_text("reference");
         /// Stock number.
         number: String, simple, filter_text("number");
-        /// Where it stands: a location's id on write, its name on read.
+        /// Location: its id on write, its name on read.
         location: WordOrEmpty<LocationId>, simple, filter_location("location");
         /// Internal notes.
         notes: Text;
@@ -35,61 +35,61 @@ section! {
         engine_number: String;
         /// Key number.
         key_number: String;
-        /// Where it came from.
+        /// Origin.
         origin: String;
         /// VAT status, for display.
         vat: String;
         /// VAT scheme of the price, for display.
         vat_pricing: String;
-        /// The day on which it is due in.
+        /// Day on which it is due in.
         due_in_date: Option<Date>;
-        /// The day on which it came to the forecourt.
+        /// Day on which it arrived on the forecourt.
         forecourt_date: Option<Date>;
         /// Advertised price.
         price_website: Option<Money>, simple, advert, filter_money("price");
         /// Price on marketplaces.
         price_channel: Option<Money>;
-        /// Deposit that a reservation takes.
+        /// Deposit for a reservation.
         price_reserve: Option<Money>;
-        /// Price at which an auction starts.
+        /// Starting price of an auction.
         price_auction_start: Option<Money>;
-        /// Least price that an auction may end at.
+        /// Reserve price of an auction: the lowest at which it may end.
         price_auction_reserve: Option<Money>;
-        /// Price for which it may be bought out of an auction.
+        /// Price for which it can be bought out of an auction.
         price_auction_buy_now: Option<Money>;
         /// Recommended retail price.
         price_rrp: Option<Money>, advert;
-        /// How long an auction lasts.
+        /// Duration of an auction.
         price_auction_duration: String;
-        /// Sort of auction on platform_b; where the business has that channel.
+        /// Type of auction on platform_b; only for businesses that have that channel.
         price_auction_platform_b_type: WordOrEmpty<AuctionType>;
-        /// Whether the price is on application; written as data.setting.poa.
+        /// `true` if the price is on application; written as data.setting.poa.
         price_poa: bool, simple, read_only;
-        /// Who funds it.
+        /// Funding provider.
         funding_provider: String, pricing;
-        /// Contact id of who funds it.
+        /// Contact id of the funding provider.
         funding_provider_id: Option<ContactId>, pricing;
-        /// What is funded.
+        /// Funded amount.
         funding_provider_total: Option<Money>, pricing;
-        /// How many there are.
+        /// Quantity in stock.
         stock_quantity: Option<u32>;
         /// Variants of a configurator.
         stock_variation: FreeObject;
-        /// The day on which it was bought.
+        /// Day of purchase.
         purchase_date: Option<Date>, read_only;
         /// Number of the purchase invoice.
         purchase_invoice: String, read_only;
-        /// Who sold it to the dealership.
+        /// Supplier that sold it to the dealership.
         purchase_supplier: String, read_only;
         /// Number of the supplier's invoice.
         purchase_supplier_invoice: String, read_only;
-        /// Contact id of who sold it to the dealership.
+        /// Contact id of the supplier.
         purchase_supplier_id: Option<ContactId>, read_only;
-        /// What it was bought for, without VAT.
+        /// Purchase price without VAT.
         purchase_price: Option<Money>, read_only, pricing;
-        /// VAT on what it was bought for.
+        /// VAT on the purchase price.
         purchase_price_vat: Option<Money>, read_only, pricing;
-        /// What it was bought for, with VAT.
+        /// Purchase price with VAT.
         purchase_price_total: Option<Money>, read_only, pricing;
         /// Sum of the costs, without VAT.
         purchase_cost: Option<Money>, read_only, pricing;
@@ -97,19 +97,19 @@ section! {
         purchase_cost_vat: Option<Money>, read_only, pricing;
         /// Sum of the costs, with VAT.
         purchase_cost_total: Option<Money>, read_only, pricing;
-        /// Price and costs together, without VAT.
+        /// Purchase price and costs together, without VAT.
         purchase_value: Option<Money>, read_only, pricing;
-        /// VAT on price and costs.
+        /// VAT on purchase price and costs.
         purchase_value_vat: Option<Money>, read_only, pricing;
-        /// Price and costs together, with VAT.
+        /// Purchase price and costs together, with VAT.
         purchase_value_total: Option<Money>, read_only, pricing;
-        /// Costs since it was bought; a write replaces them all. At most 50.
+        /// Costs since the purchase; a write replaces them all. At most 50.
         purchase_cost_data: CostRows, pricing;
     }
 }
 
 impl Stock {
-    /// Works out the totals of the costs, and of price and costs together.
+    /// Computes the totals of the costs, and of price and costs together.
     pub(crate) fn add_up_costs(&mut self) {
         let sum = |amount: fn(&CostRow) -> Option<Money>| {
             let minor: i64 = self
@@ -132,25 +132,26 @@ impl Stock {
     }
 }
 
-/// No sum of what can be written comes near the limit: an amount has at most 2^53 minor units, and there are 50 rows.
+/// Adds two amounts. No sum of writable values comes near the limit: an amount has at most 2^53 minor units, and there are 50
+/// rows.
 const fn plus(one: Money, other: Money) -> Money {
     Money::from_minor(one.minor().saturating_add(other.minor()))
 }
 
-/// Sorts of auction on platform_b.
+/// The types of auction on platform_b.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum AuctionType {
-    /// Bids alone.
+    /// Bids only.
     LiveAuction,
     /// Bids, or the price to buy now.
     AuctionWithBuyNow,
-    /// The price to buy now alone.
+    /// The price to buy now only.
     BuyNow,
 }
 
 impl AuctionType {
     const ALL: [Self; 3] = [Self::LiveAuction, Self::AuctionWithBuyNow, Self::BuyNow];
-    /// The channel that auctions so.
+    /// The channel that has these auctions.
     const CHANNEL: &'static str = "platform_b";
 
     const fn name(self) -> &'static str {
@@ -189,36 +190,36 @@ impl Scalar for AuctionType {
 }
 
 section! {
-    /// A cost since the vehicle was bought.
+    /// A cost since the purchase of the vehicle.
     pub struct CostRow: CostRowPatch {
-        /// What it was for.
+        /// Type of the cost.
         kind as "type": String;
-        /// Who was paid.
+        /// Supplier that was paid.
         supplier: String;
-        /// What it cost, without VAT.
+        /// Cost without VAT.
         cost: Option<Money>;
-        /// VAT on it.
+        /// VAT on the cost.
         vat: Option<Money>;
         /// Number of the invoice.
         invoice: String;
         /// Reference.
         reference: String;
-        /// The day of it.
+        /// Day of the cost.
         date: Option<Date>;
-        /// What the row is known by; a row without gets a number.
+        /// Id of the row; a row without one gets a number.
         id: Option<CostRowId>;
-        /// What it cost, with VAT.
+        /// Cost with VAT.
         total: Option<Money>, echoed;
     }
 }
 
-/// What a cost row is known by: a number, or a word of the caller's own. A number and its digits are the same id.
+/// The id of a cost row: a number, or the caller's own text. A number and its digits are the same id.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum CostRowId {
     /// A number.
     Number(u32),
-    /// A word.
+    /// A text.
     Word(String),
 }
 
@@ -254,13 +255,13 @@ impl Scalar for CostRowId {
     }
 }
 
-/// The costs since a vehicle was bought.
+/// The costs since the purchase of a vehicle.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct CostRows(pub Vec<CostRow>);
 
 impl CostRows {
-    /// How many rows a vehicle may have (contract, "Limits").
+    /// Maximum number of rows of a vehicle (contract, "Limits").
     pub const MAX: usize = 50;
 
     fn new(mut rows: Vec<CostRow>) -> Self {
@@ -296,7 +297,7 @@ impl FieldValue for CostRows {
             }
         };
         let mut ids = HashSet::new();
-        // One row too many is enough to be refused for: the rest is not looked at.
+        // One row too many is enough to refuse the request, so the rest is not read.
         let items = items.get(..=Self::MAX).unwrap_or(items);
         let mut rows = Vec::with_capacity(items.len());
         for (at, item) in items.iter().enumerate() {

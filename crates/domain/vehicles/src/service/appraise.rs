@@ -1,4 +1,4 @@
-//! Making an offer for a customer's vehicle, and taking it into stock (decisions §7, "Appraisals").
+//! Offers for a customer's vehicle, and its acceptance into stock (decisions §7, "Appraisals").
 
 use forecourt_accounts::{Business, Caller};
 use forecourt_kernel::{Clock, Date, Money, StaffId, Target, Timestamp, ValidationErrors, VehicleId};
@@ -14,12 +14,12 @@ use crate::{
     VehicleMailStore, VehicleReader, VehicleStatus, VehicleStore,
 };
 
-/// Requests an offer for an appraisal, and mails that to the business. Requesting it again changes nothing. It records
+/// Requests an offer for an appraisal, and mails the request to the business. A second request changes nothing. Records
 /// vehicle.updated.
 ///
 /// # Errors
-/// [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then [`VehicleError::NotAppraisal`], then
-/// [`VehicleError::AppraisalInvalidStatus`] if there is an offer already; [`VehicleError::Store`].
+/// [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then [`VehicleError::NotAppraisal`]. Then
+/// [`VehicleError::AppraisalInvalidStatus`] if there is already an offer; [`VehicleError::Store`].
 pub async fn request_offer(
     store: &mut dyn VehicleMailStore,
     clock: &dyn Clock,
@@ -29,7 +29,7 @@ pub async fn request_offer(
     let business = &*by.business;
     let now = clock.now();
     let stored = lock(store, by, id).await?;
-    // A request is no move: it is for where an offer can be made.
+    // A request does not change the state, but needs one in which an offer can be made.
     advance(&stored.content, Trigger::Offer)?;
     let mut content = stored.content.clone();
     if content.offer.requested.is_some() {
@@ -50,13 +50,13 @@ pub async fn request_offer(
     save(store, now, business, stored, content).await
 }
 
-/// Makes an offer for an appraisal. It records vehicle.updated.
+/// Makes an offer for an appraisal. Records vehicle.updated.
 ///
 /// # Errors
-/// [`VehicleError::Invalid`] if the offer is not above 0 (`offer`), the most that may be offered is below it (`max_offer`), its
-/// last day has passed or is too far ahead (`expiry`), or the business has no such staff user (`appraised_by`); then
-/// [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then [`VehicleError::NotAppraisal`], then
-/// [`VehicleError::AppraisalInvalidStatus`] if there is an offer already; [`VehicleError::Store`].
+/// [`VehicleError::Invalid`] if the offer is not above 0 (`offer`), the maximum is below it (`max_offer`), its last day is past
+/// or too far ahead (`expiry`), or the staff user is unknown (`appraised_by`). Then [`VehicleError::NotFound`], then
+/// [`VehicleError::VersionMismatch`], then [`VehicleError::NotAppraisal`]. Then [`VehicleError::AppraisalInvalidStatus`] if there
+/// is already an offer; [`VehicleError::Store`].
 pub async fn make_offer(
     store: &mut dyn VehicleStore,
     clock: &dyn Clock,
@@ -92,15 +92,15 @@ pub async fn make_offer(
     save(store, now, business, stored, content).await
 }
 
-/// Accepts the offer for an appraisal: makes a draft stock vehicle of it, which the appraisal names from then on. Answers the
-/// appraisal and the stock vehicle. The last day of the offer does not keep staff from accepting it later. It records
-/// vehicle.created of the stock vehicle, then vehicle.updated of the appraisal.
+/// Accepts the offer for an appraisal: creates a draft stock vehicle from it, which the appraisal names from then on. Returns the
+/// appraisal and the stock vehicle. Staff may accept the offer even after its last day. Records vehicle.created of the stock
+/// vehicle, then vehicle.updated of the appraisal.
 ///
 /// # Errors
-/// [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then [`VehicleError::NotAppraisal`], then
-/// [`VehicleError::AppraisalInvalidStatus`] unless there is an offer that was not decided on, then [`VehicleError::Invalid`]
-/// (`agreed_amount`) if what was agreed on is above the most that may be offered, then [`VehicleError::AppraisalIncomplete`] without
-/// class, make or model; [`VehicleError::Store`].
+/// [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then [`VehicleError::NotAppraisal`]. Then
+/// [`VehicleError::AppraisalInvalidStatus`] unless there is an undecided offer. Then [`VehicleError::Invalid`] (`agreed_amount`)
+/// if the agreed amount is above the maximum offer. Then [`VehicleError::AppraisalIncomplete`] without class, make or model;
+/// [`VehicleError::Store`].
 pub async fn accept_offer(
     store: &mut dyn VehicleStore,
     clock: &dyn Clock,
@@ -141,11 +141,11 @@ pub async fn accept_offer(
     Ok((appraisal, stock))
 }
 
-/// Rejects the offer for an appraisal. It records vehicle.updated.
+/// Rejects the offer for an appraisal. Records vehicle.updated.
 ///
 /// # Errors
-/// [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then [`VehicleError::NotAppraisal`], then
-/// [`VehicleError::AppraisalInvalidStatus`] unless there is an offer that was not decided on; [`VehicleError::Store`].
+/// [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then [`VehicleError::NotAppraisal`]. Then
+/// [`VehicleError::AppraisalInvalidStatus`] unless there is an undecided offer; [`VehicleError::Store`].
 pub async fn reject_offer(
     store: &mut dyn VehicleStore,
     clock: &dyn Clock,
@@ -160,7 +160,7 @@ pub async fn reject_offer(
     save(store, now, &by.business, stored, content).await
 }
 
-/// Where a step of an appraisal's process leads.
+/// Returns the state after a step of an appraisal's process.
 fn advance(content: &VehicleDraft, step: Trigger) -> Result<VehicleStatus, VehicleError> {
     if content.kind != StockType::Appraisal {
         return Err(VehicleError::NotAppraisal);
@@ -174,8 +174,8 @@ fn decide(content: &mut VehicleDraft, decision: &str, now: Timestamp) {
     confirm.decision_at = Some(now);
 }
 
-/// Validates as much of an offer as could be read. [`make_offer`] checks the same; this reports its faults together with the
-/// body's others.
+/// Validates the parts of an offer that could be read. [`make_offer`] checks the same; this function reports its faults together
+/// with the body's others.
 pub fn validate_offer(
     offer: Option<Money>,
     max_offer: Option<Money>,
@@ -204,7 +204,7 @@ pub fn validate_offer(
     errors
 }
 
-/// What a stock vehicle takes over of an appraisal's data. A contact that is being deleted is not named anew.
+/// Returns the data of the stock vehicle for an appraisal. The name of a deleted contact is not copied.
 async fn stock_data(
     store: &mut dyn VehicleReader,
     business: &Business,

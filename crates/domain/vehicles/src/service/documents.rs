@@ -1,4 +1,5 @@
-//! The documents of a vehicle (contract, "Vehicles"; decisions §7). They emit no events and leave the vehicle as it is.
+//! The documents of a vehicle (contract, "Vehicles"; decisions §7). Changing them records no events and leaves the vehicle
+//! unchanged.
 
 use forecourt_accounts::{Business, Caller};
 use forecourt_files::{FileKind, FileName, FileRegister, StoredFile};
@@ -11,7 +12,7 @@ use crate::{
     VehicleDocumentReader, VehicleError, VehicleFileStore,
 };
 
-/// A page of the documents of one of the caller's vehicles, newest first.
+/// Returns a page of the documents of one of the caller's vehicles, newest first.
 ///
 /// # Errors
 /// [`VehicleError::NotFound`], [`VehicleError::Store`].
@@ -25,7 +26,7 @@ pub async fn list_documents(
     Ok(store.vehicle_documents(by.business_id(), vehicle, page).await?)
 }
 
-/// A document of one of the caller's vehicles.
+/// Returns a document of one of the caller's vehicles.
 ///
 /// # Errors
 /// [`VehicleError::NotFound`], then [`VehicleError::DocumentNotFound`]; [`VehicleError::Store`].
@@ -40,13 +41,12 @@ pub async fn read_document(
     document.ok_or(VehicleError::DocumentNotFound(id))
 }
 
-/// Keeps a document with a vehicle. Its file is registered as one that is read through the API alone.
+/// Adds a document to a vehicle. Its file is not public: it is read through the API only.
 ///
 /// # Errors
-/// [`VehicleError::Invalid`] as [`validate_document`] says; then [`VehicleError::NotFound`], then
-/// [`VehicleError::VersionMismatch`], then [`VehicleError::Invalid`] if the vehicle has as many documents as it may have, or the business
-/// has no room for it (`file`);
-/// [`VehicleError::Store`].
+/// [`VehicleError::Invalid`] by [`validate_document`]. Then [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`].
+/// Then [`VehicleError::Invalid`] if the vehicle has the maximum number of documents, or the business has no storage left for it
+/// (`file`); [`VehicleError::Store`].
 pub async fn add_document(
     store: &mut dyn VehicleFileStore,
     clock: &dyn Clock,
@@ -86,10 +86,10 @@ pub async fn add_document(
         .await?)
 }
 
-/// Changes what is supplied of a document.
+/// Changes the given fields of a document.
 ///
 /// # Errors
-/// [`VehicleError::NotFound`], then [`VehicleError::DocumentNotFound`], then [`VehicleError::VersionMismatch`], then
+/// [`VehicleError::NotFound`], then [`VehicleError::DocumentNotFound`], then [`VehicleError::VersionMismatch`]. Then
 /// [`VehicleError::Invalid`] if it would be public without a description; [`VehicleError::Store`].
 pub async fn update_document(
     store: &mut dyn VehicleFileStore,
@@ -116,7 +116,8 @@ pub async fn update_document(
     Ok(document)
 }
 
-/// Removes a document from a vehicle, and answers the names of the files whose content is to be removed once this has committed.
+/// Removes a document from a vehicle. Returns the names of the files whose content must be deleted after the transaction has
+/// committed.
 ///
 /// # Errors
 /// [`VehicleError::NotFound`], then [`VehicleError::DocumentNotFound`], then [`VehicleError::VersionMismatch`];
@@ -133,8 +134,8 @@ pub async fn delete_document(
     Ok(store.remove_files(business, &document.content.file.name).await?)
 }
 
-/// Validates what a document says of itself. The use cases check the same; this reports its faults together with the body's
-/// others.
+/// Validates the description and the kind of a document. The use cases check the same; this function reports its faults together
+/// with the body's others.
 pub fn validate_document(description: &str, public: bool, kind: Option<FileKind>) -> ValidationErrors {
     let mut errors = ValidationErrors::new();
     if public && description.trim().is_empty() {
@@ -146,16 +147,16 @@ pub fn validate_document(description: &str, public: bool, kind: Option<FileKind>
     errors
 }
 
-/// Records files whose content is stored, if the business has room for them.
+/// Records files whose content is already stored, if they are within the storage limit of the business.
 ///
 /// # Errors
-/// [`VehicleError::Invalid`] if it has not (`file`); [`VehicleError::Store`].
+/// [`VehicleError::Invalid`] if they are not (`file`); [`VehicleError::Store`].
 pub(super) async fn record_files(
     store: &mut dyn FileRegister,
     business: &Business,
     files: &[StoredFile],
 ) -> Result<(), VehicleError> {
-    // Others that record files wait from here on, so that no two find the same room.
+    // Other transactions that record files wait from here on, so that no two use the same remaining storage.
     store.insert_files(business.id, files).await?;
     let Some(limit) = business.settings.storage_limit() else {
         return Ok(());
@@ -173,7 +174,7 @@ pub(super) async fn record_files(
     Err(ValidationErrors::one("file", message).into())
 }
 
-/// So many bytes in MB, with at most one decimal.
+/// Formats a number of bytes in MB, with at most one decimal.
 fn megabytes(bytes: u64) -> String {
     const MEGABYTE: u64 = 1024 * 1024;
     match (bytes / MEGABYTE, bytes % MEGABYTE * 10 / MEGABYTE) {
@@ -182,7 +183,7 @@ fn megabytes(bytes: u64) -> String {
     }
 }
 
-/// What a file of that kind is called that a caller sends: its name has the extension of what it is.
+/// Reads the file name that a caller sends, and gives it the extension of the file's kind.
 pub(super) fn read_name(
     filename: Option<&str>,
     otherwise: &str,
@@ -199,7 +200,7 @@ pub(super) fn read_name(
     }
 }
 
-/// The document, at a version at which it may be written. Its vehicle is locked, and so are all documents of that.
+/// Returns the document, if its version meets the precondition. Its vehicle is locked, and with it all documents of the vehicle.
 async fn lock_document(
     store: &mut dyn VehicleFileStore,
     by: &Caller,

@@ -1,4 +1,4 @@
-//! Test drives (contract, "Test drive"; decisions §7). They emit no events and leave the vehicle as it is.
+//! Test drives (contract, "Test drive"; decisions §7). Changing them records no events and leaves the vehicle unchanged.
 
 use forecourt_accounts::{Business, Caller, Rules};
 use forecourt_files::FileKind;
@@ -17,7 +17,7 @@ use crate::{
     TestDriveContent, TestDriveReader, TestDriveStore, TransitionError, VehicleError, VehicleStatus,
 };
 
-/// A page of the test drives of one of the caller's vehicles, newest first; in the simple view without signatures.
+/// Returns a page of the test drives of one of the caller's vehicles, newest first; in the simple view without signatures.
 ///
 /// # Errors
 /// [`VehicleError::NotFound`], [`VehicleError::Store`].
@@ -32,7 +32,7 @@ pub async fn list_drives(
     Ok(store.drives(by.business_id(), vehicle, page, view).await?)
 }
 
-/// The test drive of one of the caller's vehicles that has not ended.
+/// Returns the active test drive of one of the caller's vehicles.
 ///
 /// # Errors
 /// [`VehicleError::NotFound`], then [`VehicleError::DriveNotActive`]; [`VehicleError::Store`].
@@ -46,7 +46,7 @@ pub async fn read_active_drive(
     active.ok_or(VehicleError::DriveNotActive)
 }
 
-/// The test drive of one of the caller's vehicles that has that code.
+/// Returns the test drive with that code, of one of the caller's vehicles.
 ///
 /// # Errors
 /// [`VehicleError::NotFound`], then [`VehicleError::DriveNotFound`]; [`VehicleError::Store`].
@@ -61,12 +61,12 @@ pub async fn read_drive(
     drive.ok_or(VehicleError::DriveNotFound)
 }
 
-/// Starts a test drive of a vehicle that is to be driven. What is known of the contact's licence and person is copied, as it is
-/// now, if the caller may read contacts.
+/// Starts a test drive of a vehicle. The present data on the contact's licence and person is copied, if the caller may read
+/// contacts.
 ///
 /// # Errors
-/// [`VehicleError::Invalid`] as [`validate_drive`] says; then [`VehicleError::NotFound`], then
-/// [`VehicleError::VersionMismatch`], then [`VehicleError::Transition`] if nobody drives a vehicle of its type and status, then
+/// [`VehicleError::Invalid`] by [`validate_driver`] and [`validate_drive`]. Then [`VehicleError::NotFound`], then
+/// [`VehicleError::VersionMismatch`]. Then [`VehicleError::Transition`] if vehicles of its type and status are not driven, then
 /// [`VehicleError::DriveActive`]; [`VehicleError::Store`].
 pub async fn start_drive(
     store: &mut dyn TestDriveStore,
@@ -146,7 +146,8 @@ pub async fn start_drive(
     Ok(store.insert_drive(by.business_id(), vehicle.id, code, content).await?)
 }
 
-/// Whether people drive vehicles of this type and status: stock and courtesy vehicles that are neither drafts nor sold.
+/// Returns `true` if vehicles of this type and status may be driven: stock and courtesy vehicles that are neither drafts nor
+/// sold.
 const fn can_be_driven(kind: StockType, status: VehicleStatus) -> bool {
     let is_driven = matches!(kind, StockType::InStock | StockType::ToOrder | StockType::Courtesy);
     is_driven
@@ -156,7 +157,7 @@ const fn can_be_driven(kind: StockType, status: VehicleStatus) -> bool {
         )
 }
 
-/// Validates the contact that a test drive starts with. [`start_drive`] checks the same; this reports its fault together with the
+/// Validates the contact of a new test drive. [`start_drive`] checks the same; this function reports its fault together with the
 /// body's others.
 ///
 /// # Errors
@@ -172,8 +173,8 @@ pub async fn validate_driver(
     })
 }
 
-/// Validates what else a test drive starts with: the day of its return (`return_date`), the fuel (`fuel`) and the location
-/// (`location`). [`start_drive`] checks the same.
+/// Validates the values of a new test drive: the day of return (`return_date`), the fuel (`fuel`) and the location (`location`).
+/// [`start_drive`] checks the same.
 pub fn validate_drive(
     rules: &Rules<'_>,
     return_date: Option<Date>,
@@ -185,7 +186,7 @@ pub fn validate_drive(
     errors
 }
 
-/// Validates what needs no storage, and returns the fuel.
+/// Validates the values that need no storage, and returns the fuel level.
 fn validate_values(
     rules: &Rules<'_>,
     return_date: Option<Date>,
@@ -219,16 +220,16 @@ pub async fn end_drive(
     id: impl Into<Target<VehicleId>>,
 ) -> Result<TestDrive, VehicleError> {
     let mut drive = lock_active(store, by, id).await?;
-    // Should the clock go back behind the drive's beginning, it ended then.
+    // If the clock was set back to before the start of the drive, it ends at its start.
     drive.content.ended = Some(clock.now().max(drive.content.started));
     store.save_drive(by.business_id(), &drive).await?;
     Ok(drive)
 }
 
-/// Records that the terms of a vehicle's test drive are signed.
+/// Records the signature of the terms of a vehicle's test drive.
 ///
 /// # Errors
-/// [`VehicleError::Invalid`] if there is no name (`name`); then [`VehicleError::NotFound`], then
+/// [`VehicleError::Invalid`] if the name is blank (`name`). Then [`VehicleError::NotFound`], then
 /// [`VehicleError::VersionMismatch`], then [`VehicleError::DriveNotActive`], then [`VehicleError::DriveSigned`];
 /// [`VehicleError::Store`].
 pub async fn sign_drive(
@@ -271,12 +272,12 @@ pub async fn sign_drive(
     Ok(drive)
 }
 
-/// Attaches a photo or video to a vehicle's test drive: the last one of the drive that is answered.
+/// Adds a photo or video to a vehicle's test drive. Returns the drive and the photo or video, which is the drive's last one.
 ///
 /// # Errors
-/// [`VehicleError::Invalid`] if the file is neither (`file`), or its name is too long (`filename`); then
-/// [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then [`VehicleError::DriveNotActive`], then
-/// [`VehicleError::Invalid`] if the drive has as many as it may have, or the business has no room for it (`file`);
+/// [`VehicleError::Invalid`] if the file is neither (`file`), or its name is too long (`filename`). Then
+/// [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then [`VehicleError::DriveNotActive`]. Then
+/// [`VehicleError::Invalid`] if the drive has the maximum number of them, or the business has no storage left for it (`file`);
 /// [`VehicleError::Store`].
 pub async fn add_drive_photo(
     store: &mut dyn TestDriveStore,
@@ -315,11 +316,12 @@ pub async fn add_drive_photo(
     Ok((drive, photo))
 }
 
-/// Composes the mail that sums up a vehicle's test drive and its terms for the contact that drives. It is the caller's to send.
+/// Composes the mail with a summary of a vehicle's test drive and its terms, for the contact that drives. The caller must send
+/// it.
 ///
 /// # Errors
-/// [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then [`VehicleError::DriveNotActive`], then
-/// [`VehicleError::Invalid`] if the contact is deleted or has no email (`contact`); [`VehicleError::Store`].
+/// [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then [`VehicleError::DriveNotActive`]. Then
+/// [`VehicleError::Invalid`] if the contact is deleted or has no e-mail address (`contact`); [`VehicleError::Store`].
 pub async fn summarize_drive(
     store: &mut dyn TestDriveReader,
     by: &Caller,
@@ -345,7 +347,7 @@ pub async fn summarize_drive(
     }
 }
 
-/// The test drive of a vehicle that has not ended; the vehicle is locked, and so are its drives.
+/// Locks the vehicle, and with it its test drives, and returns the active drive.
 async fn lock_active(
     store: &mut dyn TestDriveStore,
     by: &Caller,

@@ -1,4 +1,4 @@
-//! A vehicle's pictures and films (decisions §7).
+//! A vehicle's pictures and videos (decisions §7).
 
 use forecourt_accounts::Caller;
 use forecourt_files::FileName;
@@ -9,7 +9,7 @@ use super::{lock, read_vehicle, save};
 use crate::media::MediaFile;
 use crate::{AddMedium, Media, Medium, MediumKind, OrderMedia, Vehicle, VehicleError, VehicleFileStore, VehicleReader};
 
-/// One of the caller's vehicles that has a picture or film of that id.
+/// Returns one of the caller's vehicles, if it has a medium with that id.
 ///
 /// # Errors
 /// [`VehicleError::NotFound`], then [`VehicleError::MediumNotFound`]; [`VehicleError::Store`].
@@ -26,13 +26,13 @@ pub async fn read_medium(
     }
 }
 
-/// Adds a picture or film to a vehicle, behind those that it has: the last one of the vehicle that is answered. It records
+/// Adds a picture or video to a vehicle, after those that it has. Returns the vehicle, whose last medium is the new one. Records
 /// vehicle.updated.
 ///
 /// # Errors
-/// [`VehicleError::Invalid`] if a file is of another kind than it is to be (`file`); then [`VehicleError::NotFound`], then
-/// [`VehicleError::VersionMismatch`], then [`VehicleError::Invalid`] if the vehicle has that video already (`youtube`), or as many
-/// media as it may have (`media`), or the business has no room for the file (`file`); [`VehicleError::Store`].
+/// [`VehicleError::Invalid`] if a file is of the wrong kind (`file`). Then [`VehicleError::NotFound`], then
+/// [`VehicleError::VersionMismatch`]. Then [`VehicleError::Invalid`] if the vehicle has the maximum number of media (`media`) or
+/// already has that video (`youtube`), or if the business has no storage left for the file (`file`); [`VehicleError::Store`].
 pub async fn add_medium(
     store: &mut dyn VehicleFileStore,
     clock: &dyn Clock,
@@ -71,12 +71,12 @@ pub async fn add_medium(
     save(store, now, &by.business, stored, content).await
 }
 
-/// Brings some of a vehicle's media to the front, in the given order; the others stay behind them in their own. It records
+/// Moves some of a vehicle's media to the front, in the given order. The others follow in their present order. Records
 /// vehicle.updated.
 ///
 /// # Errors
-/// [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then [`VehicleError::Invalid`] if the vehicle has no medium
-/// of one of the ids, or one is repeated (`media`); [`VehicleError::Store`].
+/// [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`]. Then [`VehicleError::Invalid`] if the vehicle has no
+/// medium with one of the ids, or an id is repeated (`media`); [`VehicleError::Store`].
 pub async fn order_media(
     store: &mut dyn VehicleFileStore,
     clock: &dyn Clock,
@@ -100,8 +100,8 @@ pub async fn order_media(
     save(store, clock.now(), &by.business, stored, content).await
 }
 
-/// Removes a picture or film from a vehicle, and answers the vehicle with the names of the files whose content is to be removed
-/// once this has committed. It records vehicle.updated.
+/// Removes a picture or video from a vehicle. Returns the vehicle, and the names of the files whose content must be deleted after
+/// the transaction has committed. Records vehicle.updated.
 ///
 /// # Errors
 /// [`VehicleError::NotFound`], then [`VehicleError::MediumNotFound`], then [`VehicleError::VersionMismatch`];

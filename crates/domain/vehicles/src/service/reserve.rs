@@ -1,4 +1,4 @@
-//! Reserving a vehicle, and cancelling that (contract, "States and transitions").
+//! Reserving a vehicle, and cancelling the reservation (contract, "States and transitions").
 
 use forecourt_accounts::{Business, Caller};
 use forecourt_invoices::{
@@ -13,16 +13,16 @@ use crate::reservation::{DepositInvoice, Reservation, ReservationEnd, carries_va
 use crate::status::next;
 use crate::{ReservationDate, ReserveVehicle, Trigger, Vehicle, VehicleError, VehicleProcessStore};
 
-/// Reserves a vehicle for a customer, and invoices the deposit if there is one, it is paid, and the caller wants that.
+/// Reserves a vehicle for a customer. Invoices the deposit if there is one, it is paid, and the caller requests an invoice.
 ///
-/// The deposit is the one given, else the vehicle's `price_reserve`, else the business's `reserve_deposit`, else 0; without a
-/// payment it is 0. It records the invoice's events, then vehicle.reserved.
+/// The deposit is the given one, else the vehicle's `price_reserve`, else the business's `reserve_deposit`, else 0; without a
+/// payment it is 0. Records the invoice's events, then vehicle.reserved.
 ///
 /// # Errors
 /// [`VehicleError::Invalid`] if the business has no such contact (`customer`), the deposit is below 0, or the date is out of
-/// bounds; then [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then [`VehicleError::AlreadyReserved`], then
-/// [`VehicleError::ReserveInvalidStatus`] unless it is for sale, then [`VehicleError::Invalid`] (`deposit`) if the deposit is above
-/// the price; [`VehicleError::Store`].
+/// bounds. Then [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then [`VehicleError::AlreadyReserved`]. Then
+/// [`VehicleError::ReserveInvalidStatus`] unless it is for sale, then [`VehicleError::Invalid`] (`deposit`) if the deposit is
+/// above the price; [`VehicleError::Store`].
 pub async fn reserve_vehicle(
     store: &mut dyn VehicleProcessStore,
     clock: &dyn Clock,
@@ -67,7 +67,7 @@ pub async fn reserve_vehicle(
     let invoice = match method.payment() {
         Some(payment) if create_invoice && deposit > Money::ZERO => {
             let deposit = RaiseDeposit {
-                // Vehicles are not filed under a site, so their invoices are the main one's.
+                // Vehicles have no site, so their invoices belong to the main one.
                 site: SiteId::new(0),
                 customer,
                 vehicle: stored.id,
@@ -95,9 +95,9 @@ pub async fn reserve_vehicle(
     save_as(EventName::VehicleReserved, store, now, business, stored, content).await
 }
 
-/// Cancels the reservation of a vehicle: it is for sale again, and what was invoiced of the deposit is credited.
+/// Cancels the reservation of a vehicle: it is for sale again, and the invoice of the deposit is credited.
 ///
-/// It records the invoice's event, then vehicle.updated.
+/// Records the invoice's event, then vehicle.updated.
 ///
 /// # Errors
 /// [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then [`VehicleError::NotReserved`];
@@ -112,7 +112,7 @@ pub async fn cancel_reservation(
     cancel(store, clock, &by.business, stored).await
 }
 
-/// Cancels the reservation of a vehicle that is locked.
+/// Cancels the reservation of a locked vehicle.
 pub(super) async fn cancel(
     store: &mut dyn VehicleProcessStore,
     clock: &dyn Clock,
@@ -148,7 +148,7 @@ async fn invoice_deposit(
     })
 }
 
-/// Credits what is left of an invoice. Of one that was fully credited before, the last credit note stands for the reservation's.
+/// Credits the rest of an invoice. If it was already fully credited, its last credit note becomes the reservation's.
 async fn credit(
     store: &mut dyn VehicleProcessStore,
     clock: &dyn Clock,

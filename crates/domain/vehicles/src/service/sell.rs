@@ -10,12 +10,12 @@ use crate::reservation::ReservationEnd;
 use crate::status::next;
 use crate::{Sale, SellVehicle, Trigger, Vehicle, VehicleDraft, VehicleError, VehicleProcessStore, VehicleStore};
 
-/// Sells a vehicle. Its reservation ends by that, and the invoice of the deposit stays as it is. It records vehicle.sold.
+/// Sells a vehicle. This ends its reservation, and the invoice of the deposit stays unchanged. Records vehicle.sold.
 ///
 /// # Errors
 /// [`VehicleError::Invalid`] if the business has no such contact (`customer`), the price is below 0, or the date is out of
-/// bounds; then [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then [`VehicleError::Transition`] unless it is
-/// for sale or reserved; [`VehicleError::Store`].
+/// bounds. Then [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then [`VehicleError::Transition`] unless it
+/// is for sale or reserved; [`VehicleError::Store`].
 pub async fn sell_vehicle(
     store: &mut dyn VehicleStore,
     clock: &dyn Clock,
@@ -46,11 +46,11 @@ pub async fn sell_vehicle(
     save_as(EventName::VehicleSold, store, now, business, stored, content).await
 }
 
-/// Completes the sale of a vehicle: it is handed over. It records vehicle.updated.
+/// Completes the sale of a vehicle, which is handed over. Records vehicle.updated.
 ///
 /// # Errors
-/// [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then [`VehicleError::NotSold`], also if it is handed
-/// over already; [`VehicleError::Store`].
+/// [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then [`VehicleError::NotSold`], also if it is already
+/// handed over; [`VehicleError::Store`].
 pub async fn hand_over_vehicle(
     store: &mut dyn VehicleStore,
     clock: &dyn Clock,
@@ -67,12 +67,13 @@ pub async fn hand_over_vehicle(
     save(store, now, &by.business, stored, content).await
 }
 
-/// Undoes the sale of a vehicle, handed over or not: it is for sale again, as it was published before, or reserved, if it was sold
-/// out of a reservation whose deposit has not been credited since. It records vehicle.updated.
+/// Undoes the sale of a vehicle, whether it is handed over or not. The vehicle is reserved again if it was sold out of a
+/// reservation whose deposit has not been credited since. Otherwise it is for sale again. Its channels stay. Records
+/// vehicle.updated.
 ///
 /// # Errors
-/// [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then [`VehicleError::NotSold`], then
-/// [`VehicleError::PublishIncomplete`] if it lost what publishing needs while it was sold, then
+/// [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then [`VehicleError::NotSold`]. Then
+/// [`VehicleError::PublishIncomplete`] if it has lost fields that publishing needs since it was sold, then
 /// [`VehicleError::PublishLimitReached`]; [`VehicleError::Store`].
 pub async fn undo_sale(
     store: &mut dyn VehicleProcessStore,
@@ -102,7 +103,7 @@ pub async fn undo_sale(
     save(store, clock.now(), business, stored, content).await
 }
 
-/// Whether the vehicle was sold out of a reservation that still stands: one whose invoice, if it has one, is not credited.
+/// Returns `true` if the sale ended a reservation that can be restored: its invoice, if it has one, is not credited.
 async fn stands_again(
     store: &mut dyn VehicleProcessStore,
     business: &Business,

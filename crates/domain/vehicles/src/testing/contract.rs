@@ -1,4 +1,4 @@
-//! What every store of vehicles must do.
+//! The contract suites that every store of vehicles must pass.
 
 use std::collections::BTreeMap;
 
@@ -15,18 +15,18 @@ use crate::{
     VehicleReader, VehicleStatus, VehicleStore, VehicleView, field_filters,
 };
 
-/// What a store has after [`vehicle_store_contract`], for readers to find.
+/// The vehicles that a store contains after [`vehicle_store_contract`], for tests of readers.
 #[derive(Clone, Debug)]
 pub struct VehicleBook {
     business: BusinessId,
     vehicles: BTreeMap<VehicleId, Vehicle>,
 }
 
-/// Holds `store`, in which the two businesses have no vehicles and the first has that contact of that name, to all that a store of
-/// vehicles must do, and leaves vehicles in it for [`vehicle_reader_contract`].
+/// Checks what every [`VehicleStore`] promises. The two businesses must have no vehicles in it, and the first must have a contact
+/// of that id and name. Leaves vehicles in the store for [`vehicle_reader_contract`].
 ///
 /// # Panics
-/// If it does not do it.
+/// If the store breaks its contract.
 pub async fn vehicle_store_contract(
     store: &mut dyn VehicleStore,
     ours: BusinessId,
@@ -55,10 +55,10 @@ pub async fn vehicle_store_contract(
     fill(store, ours).await
 }
 
-/// Holds `reader` to the lists of what [`vehicle_store_contract`] has stored.
+/// Checks the lists of `reader` against the vehicles that [`vehicle_store_contract`] has stored.
 ///
 /// # Panics
-/// If a list does not have what passes its filter.
+/// If a list differs from the vehicles that pass its filter.
 pub async fn vehicle_reader_contract(reader: &mut dyn VehicleReader, book: &VehicleBook) {
     let vehicles: Vec<&Vehicle> = book.vehicles.values().collect();
     for vehicle in &vehicles {
@@ -204,7 +204,7 @@ async fn deletes_vehicles(store: &mut dyn VehicleStore, ours: BusinessId) {
     assert!(next.id > vehicle.id && next.tag != vehicle.tag, "neither is used again");
 }
 
-/// Leaves nothing in the business but vehicles of few different values.
+/// Replaces the vehicles of the business by many with few different values.
 async fn fill(store: &mut dyn VehicleStore, ours: BusinessId) -> VehicleBook {
     let whole = PageRequest {
         per_page: PageRequest::MAX_PER_PAGE,
@@ -231,10 +231,10 @@ async fn fill(store: &mut dyn VehicleStore, ours: BusinessId) -> VehicleBook {
     }
 }
 
-/// Any vehicle, of few different values, so that many are alike.
+/// Returns a random vehicle with few different values, so that many are alike.
 fn any_vehicle(choices: &mut Choices) -> VehicleDraft {
     if choices.chance(10) {
-        // What was deleted since is nobody's parent.
+        // A deleted vehicle is nobody's parent.
         return VehicleDraft {
             parent: None,
             ..a_full_vehicle()
@@ -262,7 +262,7 @@ fn any_vehicle(choices: &mut Choices) -> VehicleDraft {
     serde_json::from_value(document).expect("it is a vehicle")
 }
 
-/// A filter of each kind that this vehicle passes.
+/// Returns a filter of each kind that this vehicle passes.
 pub fn all_filters(vehicle: &Vehicle) -> Vec<VehicleFilter> {
     let all = VehicleFilter::default;
     let content = &vehicle.content;
@@ -377,7 +377,7 @@ async fn assert_lists(reader: &mut dyn VehicleReader, book: &VehicleBook, filter
     .await;
 }
 
-/// The list in the simple view shows what the vehicles say, to every caller who may see it.
+/// Asserts that the list in the simple view shows the vehicles, to every caller that may see it.
 async fn assert_previews(reader: &mut dyn VehicleReader, book: &VehicleBook) {
     let business = Business::new(book.business, "acme", "Acme Cars");
     let everything = VehicleFilter::default();

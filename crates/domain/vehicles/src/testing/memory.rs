@@ -1,4 +1,4 @@
-//! Vehicles in memory.
+//! A store of vehicles in memory.
 
 use std::collections::BTreeMap;
 
@@ -16,14 +16,14 @@ use crate::{
     Vehicle, VehicleDraft, VehicleFilter, VehicleFollower, VehicleReader, VehicleStatus, VehicleStore, VehicleTag,
 };
 
-/// What a business's next vehicle has.
+/// The last running number of a business, and the creation time of the vehicle that has it.
 #[derive(Clone, Copy, Debug)]
 struct Given {
     number: u64,
     created: Timestamp,
 }
 
-/// Vehicles in memory, and what the businesses have otherwise as far as vehicles ask for it.
+/// Vehicles in memory, with the contacts and leads of the businesses that vehicles need.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryVehicles {
     vehicles: BTreeMap<VehicleId, (BusinessId, Vehicle)>,
@@ -35,37 +35,37 @@ pub struct MemoryVehicles {
 }
 
 impl MemoryVehicles {
-    /// The vehicles of all businesses, deleted ones too, oldest first.
+    /// Returns the vehicles of all businesses, including deleted ones, oldest first.
     pub fn all(&self) -> impl DoubleEndedIterator<Item = &Vehicle> {
         self.vehicles.values().map(|(_, vehicle)| vehicle)
     }
 
-    /// The vehicle of that id, whosever it is, be it deleted.
+    /// Returns the vehicle with that id, of any business and even if it is deleted.
     pub fn get(&self, id: VehicleId) -> Option<&Vehicle> {
         self.vehicles.get(&id).map(|(_, vehicle)| vehicle)
     }
 
-    /// How often a vehicle was saved, be it with the same content.
+    /// Returns how often a vehicle was saved, even with the same content.
     pub const fn saves(&self) -> usize {
         self.saves
     }
 
-    /// Lets the business have a contact of that name.
+    /// Adds a contact of that name to the business.
     pub fn know_contact(&mut self, business: BusinessId, id: ContactId, name: &str) {
         self.contacts.insert(id, (business, name.to_owned()));
     }
 
-    /// Lets the businesses have no contacts.
+    /// Removes all contacts.
     pub fn forget_contacts(&mut self) {
         self.contacts.clear();
     }
 
-    /// Notes that a lead concerns the vehicle.
+    /// Associates a lead with the vehicle.
     pub fn know_lead(&mut self, lead: LeadId, vehicle: VehicleId) {
         self.leads.push((lead, vehicle));
     }
 
-    /// The vehicles of a business, deleted ones too, oldest first.
+    /// Returns the vehicles of a business, including deleted ones, oldest first.
     pub(super) fn owned(&self, business: BusinessId) -> impl DoubleEndedIterator<Item = &Vehicle> {
         let own = self.vehicles.values().filter(move |(owner, _)| *owner == business);
         own.map(|(_, vehicle)| vehicle)
@@ -82,14 +82,13 @@ impl MemoryVehicles {
     }
 }
 
-/// What keeps vehicles in memory, perhaps beside other records: with a follower and an event log, it is a [`VehicleStore`].
+/// A store in memory that holds vehicles, perhaps with other records. With a follower and an event log it is a [`VehicleStore`].
 pub trait HoldsVehicles: Send {
     /// The vehicles.
     fn held_vehicles(&mut self) -> &mut MemoryVehicles;
 }
 
-/// A whole store: vehicles, their documents and test drives, the invoices and files that belong to them, and the events of their
-/// changes.
+/// A complete store: vehicles, their documents and test drives, the invoices and files that belong to them, and their events.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryStore {
     /// The vehicles.
@@ -100,11 +99,11 @@ pub struct MemoryStore {
     pub invoices: MemoryInvoices,
     /// The records of files.
     pub files: MemoryFileRegister,
-    /// What was recorded.
+    /// The recorded events.
     pub events: MemoryEvents,
-    /// The mails that were queued.
+    /// The queued mails.
     pub mails: MemoryMails,
-    /// What followed the vehicles that changed: their states.
+    /// The calls of the follower: each vehicle that changed, with its state.
     pub followed: Vec<(VehicleId, VehicleStatus)>,
 }
 

@@ -1,6 +1,6 @@
-//! Stores in memory, and what every store of vehicles, of their documents and of their test drives must do.
+//! Stores in memory, and the suites that every store of vehicles, of their documents and of their test drives must pass.
 //!
-//! [`MemoryStore`] is a whole store of all of these.
+//! [`MemoryStore`] is a complete store of all of these.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "this is for tests, which fail so")]
 

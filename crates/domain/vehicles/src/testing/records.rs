@@ -1,4 +1,4 @@
-//! Documents and test drives in memory, and what every store of them must do.
+//! Documents and test drives in memory, and the suites that every store of them must pass.
 
 use std::collections::BTreeMap;
 
@@ -22,24 +22,24 @@ use crate::{
 pub struct MemoryVehicleRecords {
     documents: BTreeMap<VehicleDocumentId, (BusinessId, VehicleDocument)>,
     drives: BTreeMap<TestDriveId, (BusinessId, TestDrive)>,
-    /// What drives take from the records of contacts.
+    /// The values that drives copy from the records of contacts.
     pub drivers: BTreeMap<ContactId, Driver>,
 }
 
 impl MemoryVehicleRecords {
-    /// All documents, oldest first.
+    /// Returns all documents, oldest first.
     pub fn documents(&self) -> impl Iterator<Item = &VehicleDocument> {
         self.documents.values().map(|(_, document)| document)
     }
 
-    /// All test drives, oldest first.
+    /// Returns all test drives, oldest first.
     pub fn drives(&self) -> impl Iterator<Item = &TestDrive> {
         self.drives.values().map(|(_, drive)| drive)
     }
 }
 
-/// What keeps documents and test drives in memory, beside vehicles and the records of files: it is a [`VehicleFileStore`] and a
-/// [`TestDriveStore`].
+/// A store in memory that holds documents and test drives, with vehicles and the records of files. It is a [`VehicleFileStore`]
+/// and a [`TestDriveStore`].
 pub trait HoldsVehicleRecords: Send {
     /// The documents and test drives.
     fn held_vehicle_records(&mut self) -> &mut MemoryVehicleRecords;
@@ -198,7 +198,7 @@ impl<S: HoldsVehicleRecords + HoldsVehicles> ContactVehicleReader for S {
     }
 }
 
-/// Whether the contact has to do with the vehicle.
+/// Returns `true` if the vehicle names the contact.
 fn names(vehicle: &Vehicle, contact: ContactId) -> bool {
     let stock = &vehicle.content.data.stock;
     is_customer(vehicle, contact)
@@ -246,7 +246,7 @@ impl<S: HoldsVehicleRecords + VehicleStore + HoldsFiles> TestDriveStore for S {
     }
 }
 
-/// The record of a stored file whose name is random bytes of that value.
+/// Returns the record of a stored file whose name consists of this byte.
 pub fn a_file(byte: u8, kind: FileKind) -> StoredFile {
     struct Same(u8);
     impl forecourt_kernel::Random for Same {
@@ -279,10 +279,10 @@ fn first(per_page: u32) -> PageRequest {
     }
 }
 
-/// Holds `store`, in which the two businesses have no documents, to all that a store of vehicles' documents must do.
+/// Checks what every [`VehicleFileStore`] promises about documents. The two businesses must have no documents in it.
 ///
 /// # Panics
-/// If it does not do it.
+/// If the store breaks its contract.
 pub async fn vehicle_document_store_contract(store: &mut dyn VehicleFileStore, ours: BusinessId, theirs: BusinessId) {
     let at = Timestamp::from_epoch_seconds(1_790_000_000);
     let (car, van) = (VehicleId::new(21), VehicleId::new(22));
@@ -396,11 +396,11 @@ pub async fn vehicle_document_store_contract(store: &mut dyn VehicleFileStore, o
     }
 }
 
-/// Holds `store`, in which the two businesses have no test drives, to all that a store of them must do, but for
-/// [`TestDriveReader::driver`], which is about contacts.
+/// Checks what every [`TestDriveStore`] promises, except [`TestDriveReader::driver`], which is about contacts. The two businesses
+/// must have no test drives in it.
 ///
 /// # Panics
-/// If it does not do it.
+/// If the store breaks its contract.
 pub async fn test_drive_store_contract(store: &mut dyn TestDriveStore, ours: BusinessId, theirs: BusinessId) {
     let (car, van) = (VehicleId::new(31), VehicleId::new(32));
     let code = |text: &str| DriveCode::stored(text.to_owned());
@@ -515,11 +515,11 @@ pub async fn test_drive_store_contract(store: &mut dyn TestDriveStore, ours: Bus
     assert_eq!(page.items, [forgotten], "an emptied signature is gone");
 }
 
-/// Stores a drive that clashes with another one, and so must be refused: a second active one of a vehicle, or one whose code the
-/// business has used. The store's transaction is of no use afterwards.
+/// Checks that a store refuses a drive that clashes with another one: a second active one of a vehicle, or one whose code the
+/// business has used. The store's transaction is unusable afterwards.
 ///
 /// # Panics
-/// If the store keeps it.
+/// If the store accepts it.
 pub async fn a_clashing_drive_is_refused(
     store: &mut dyn TestDriveStore,
     business: BusinessId,
@@ -556,7 +556,7 @@ fn signed(mut drive: TestDrive) -> TestDrive {
     drive
 }
 
-/// A test drive with everything but photos and a signature.
+/// A test drive with everything except photos and a signature.
 pub fn a_drive() -> TestDriveContent {
     TestDriveContent {
         contact: Some(ContactId::new(501)),

@@ -1,20 +1,20 @@
-//! Vehicles to store.
+//! Samples of vehicles to store.
 
 use serde_json::{Value, json};
 
 use crate::VehicleDraft;
 
-/// A vehicle as it is stored.
+/// Reads a vehicle from its stored form.
 fn draft(document: Value) -> VehicleDraft {
     serde_json::from_value(document).expect("it is a vehicle")
 }
 
-/// A vehicle of which little is known.
+/// A vehicle with few values.
 pub fn a_vehicle() -> VehicleDraft {
     draft(json!({"type": "s", "status": "draft", "country": "GB", "data": {}}))
 }
 
-/// A vehicle with something in every section.
+/// A vehicle with a value in every section.
 pub fn a_full_vehicle() -> VehicleDraft {
     draft(json!({
         "type": "a", "status": "appraised", "country": "DE", "registration": "AB12CDE", "owner": 7, "parent": 3,

@@ -4,7 +4,7 @@ use forecourt_accounts::{Business, BusinessFile};
 use forecourt_kernel::{BusinessId, Timestamp};
 use serde_json::json;
 
-/// 2026-03-01T09:30:00Z, when the yard opens.
+/// 2026-03-01T09:30:00Z, the opening hour of the dealership.
 pub(crate) const OPENING: Timestamp = Timestamp::from_epoch_seconds(1_772_357_400);
 
 /// A business with two locations, three channels, a colour of its own, tags for two stock types, and finance.

@@ -1,4 +1,4 @@
-//! Appraisals: the offer, the decision, and the stock vehicle that comes of it.
+//! Appraisals: the offer, the decision, and the resulting stock vehicle.
 
 use forecourt_kernel::{EventName, LongText, Money, StaffId, VehicleId};
 use forecourt_reference::StockType;

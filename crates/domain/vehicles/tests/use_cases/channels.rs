@@ -83,7 +83,7 @@ async fn channels_that_are_not_listed_are_removed() {
 
 #[tokio::test]
 async fn refusals_come_in_their_order() {
-    // Everything is wrong at once; one thing after the other is put right.
+    // Everything is wrong at first; one fault after the other is corrected.
     let (mut yard, vehicle) = Yard::with(StockType::Customer, json!({})).await;
     let nowhere = VehicleId::new(5);
     let unknown = yard.publish(nowhere, &["website", "nonsense", "Website"]).await;

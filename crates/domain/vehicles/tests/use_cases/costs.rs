@@ -9,7 +9,7 @@ fn rows(rows: &Value) -> Value {
     json!({"stock": {"purchase_cost_data": rows}})
 }
 
-/// cost, its VAT, their sum; then price and costs alike.
+/// Returns cost, its VAT and their sum; then the same for price and costs together.
 fn totals(yard: &Yard, vehicle: &Vehicle) -> [String; 6] {
     let shown = yard.view(vehicle);
     ["cost", "cost_vat", "cost_total", "value", "value_vat", "value_total"].map(|name| {

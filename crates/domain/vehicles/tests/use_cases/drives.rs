@@ -56,7 +56,7 @@ fn by_ann() -> StartDrive {
     }
 }
 
-/// A yard with a vehicle that Ann, with a licence, and Bob, of whom nothing is known, can drive.
+/// A yard with a vehicle that Ann, with a licence, and Bob, without any data, can drive.
 async fn yard() -> (Yard, VehicleId) {
     let data = json!({"vehicle": {"make": "Ford", "model": "Fiesta"}, "history": {"year": 2019}});
     let (mut yard, vehicle) = Yard::with(StockType::InStock, data).await;
@@ -344,7 +344,7 @@ async fn the_terms_are_signed_with_all_that_proves_it() {
     assert_eq!(code(&again.unwrap_err()), "vehicle_drive_signed");
 }
 
-/// Takes the signatures off the addresses of a photo, which must have them.
+/// Removes the signatures from the addresses of a photo, which must have them.
 fn unsigned(photo: &mut Value) {
     for address in ["url", "thumbnail_url"] {
         if let Some(text) = photo[address].as_str() {

@@ -1,4 +1,4 @@
-//! Storage that fails. The mocks fail the test on any call that was not announced.
+//! Failures of storage. The mocks fail the test on any unexpected call.
 
 use forecourt_kernel::{StoreError, VehicleId, testing::FixedClock};
 use forecourt_reference::StockType;
@@ -108,7 +108,7 @@ async fn the_limit_is_counted_under_its_lock_and_only_where_it_matters() {
         .return_once(|_| Err(StoreError::Conflict));
     assert_conflict(&publish(&mut store).await);
 
-    // A vehicle that is for sale already and does not change needs no count.
+    // A vehicle that is already for sale and does not change needs no count.
     let (_, vehicle) = Yard::selling(complete()).await;
     let mut store = MockVehicleStore::new();
     store.expect_lock_vehicle().return_once(|_, _| Ok(Some(vehicle)));

@@ -1,4 +1,4 @@
-//! The use cases, over a store in memory and at a fixed hour.
+//! The use cases, on a store in memory and at a fixed time.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "what goes wrong in a test fails it")]
 

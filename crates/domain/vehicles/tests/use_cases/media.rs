@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::processes::code;
 use crate::support::{Yard, at, faults};
 
-/// An upload of that kind, named by that byte; a picture has copies of two widths.
+/// Returns an upload of that kind, named by that byte; a picture has copies of two widths.
 fn upload(byte: u8, kind: FileKind) -> Upload {
     let file = a_file(byte, kind);
     let copy = |width, kind| {
@@ -177,7 +177,7 @@ async fn what_does_not_fit_is_refused() {
         faults(order(&mut yard, id, &["x", "dQw4w9WgXcQ", "dQw4w9WgXcQ"]).await),
         ["media.0", "media.2"]
     );
-    // An order that changes nothing is none.
+    // An order that changes nothing is no change.
     order(&mut yard, id, &["dQw4w9WgXcQ"]).await.unwrap();
     order(&mut yard, id, &[]).await.unwrap();
     yard.assert_untouched(&vehicle);

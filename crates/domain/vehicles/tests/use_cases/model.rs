@@ -1,4 +1,4 @@
-//! Any sequence of changes, against a model that works on nothing but the JSON that integrators send and see.
+//! Random sequences of changes, against a model that works only on the JSON that integrators send and see.
 
 use forecourt_kernel::{EventName, VehicleId};
 use forecourt_reference::StockType;
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::support::Yard;
 
-/// Members of an object, each there or not.
+/// Members of an object, each of which may be absent.
 fn object(members: Vec<(&'static str, BoxedStrategy<Value>)>) -> BoxedStrategy<Value> {
     let member = |(name, value): (&'static str, BoxedStrategy<Value>)| {
         option::weighted(0.3, value).prop_map(move |value| value.map(|value| (name.to_owned(), value)))
@@ -19,7 +19,7 @@ fn object(members: Vec<(&'static str, BoxedStrategy<Value>)>) -> BoxedStrategy<V
         .boxed()
 }
 
-/// One of these, of which the array's first ones are good; rarely something that no field takes.
+/// One of these values, the first ones of which are valid; rarely one that no field accepts.
 fn one_of(values: Value) -> BoxedStrategy<Value> {
     let Value::Array(values) = values else {
         panic!("an array of values was expected")
@@ -103,7 +103,7 @@ fn patch() -> BoxedStrategy<Value> {
     ])
 }
 
-/// Whether nothing in what is sent is wrong; who is named may still be unknown.
+/// Returns `true` if every value in `sent` is valid; the records that it names may still be unknown.
 fn is_good(sent: &Value) -> bool {
     match sent {
         Value::Array(items) => items.iter().all(|item| *item != json!([]) && is_good(item)),
@@ -121,13 +121,13 @@ fn money(pennies: i64) -> Value {
     json!(format!("{}.{:02}", pennies / 100, pennies % 100))
 }
 
-/// An amount as it is read, of one as it is written.
+/// Returns an amount as it is read, from one as it is written.
 fn amount_read(sent: &Value) -> Value {
     sent.as_f64()
         .map_or(Value::Null, |amount| json!(format!("{amount:.2}")))
 }
 
-/// What a field reads as once this is written to it.
+/// Returns the representation of a field after this value is written to it.
 fn read_back(path: &str, sent: &Value) -> Value {
     let is_cleared = sent.is_null() || *sent == "";
     let or_null = |value: Value| if is_cleared { Value::Null } else { value };
@@ -167,7 +167,7 @@ fn cost_rows(sent: &Value) -> Value {
     sent.as_array().unwrap().iter().enumerate().map(row).collect()
 }
 
-/// Does to the data that is shown what the contract says of this patch.
+/// Applies a patch to the data that is shown, by the rules of the contract.
 fn take(data: &mut Value, patch: &Map<String, Value>) {
     for (section, fields) in patch {
         merge(&mut data[section], section, fields.as_object().unwrap());
@@ -208,14 +208,14 @@ fn merge(group: &mut Value, path: &str, sent: &Map<String, Value>) {
     }
 }
 
-/// Whether a name is there only while it is set.
+/// Returns `true` for a name that is present only while it is set.
 fn is_open(name: &str) -> bool {
     ["mpg_", "emission_", "boot_l"]
         .iter()
         .any(|beginning| name.starts_with(beginning))
 }
 
-/// What the model knows of: the data but for what is derived of lists and prices.
+/// Returns the part of the data that the model covers, without the values derived from lists and prices.
 fn known(yard: &Yard, vehicle: &Vehicle) -> Value {
     let mut shown = yard.view(vehicle);
     let data = shown["data"].as_object_mut().unwrap();
@@ -223,7 +223,7 @@ fn known(yard: &Yard, vehicle: &Vehicle) -> Value {
     shown["data"].take()
 }
 
-/// What a client sends back after reading a vehicle: its writable sections, amounts as numbers, the location by its id.
+/// Returns the body of a client that sends back a vehicle: its writable sections, amounts as numbers, the location by its id.
 fn sent_back(shown: &Value) -> Value {
     let mut data = shown["data"].clone();
     let sections = ["vehicle", "option", "history", "stock", "setting", "spec"];

@@ -1,4 +1,4 @@
-//! Every operation of the processes in every state of every stock type.
+//! Every operation of the processes, in every state of every stock type.
 
 use forecourt_invoices::InvoiceStore;
 use forecourt_kernel::{ContactId, Line, LongText, Money, Person, PersonKeys, StaffId, VehicleId, VersionMismatch};
@@ -16,7 +16,7 @@ use crate::support::{Yard, at, complete};
 pub(crate) const ANN: ContactId = ContactId::new(501);
 pub(crate) const BOB: ContactId = ContactId::new(502);
 
-/// What reserves a vehicle for Ann without a payment.
+/// A command that reserves a vehicle for Ann without a payment.
 pub(crate) fn for_ann() -> ReserveVehicle {
     ReserveVehicle {
         customer: ANN,
@@ -39,7 +39,7 @@ pub(crate) fn an_offer() -> MakeOffer {
     }
 }
 
-/// The contract's code of a refusal.
+/// Returns the contract's code of a refusal.
 pub(crate) fn code(error: &VehicleError) -> &'static str {
     match error {
         VehicleError::NotFound(_) => "vehicle_not_found",
@@ -108,7 +108,7 @@ impl Step {
     }
 }
 
-/// Where a step leads and what it records, or the code of its refusal; written down by hand from the contract.
+/// Returns the state after a step and the recorded events, or the code of its refusal; written by hand from the contract.
 fn expected(
     kind: StockType,
     from: VehicleStatus,
@@ -140,7 +140,7 @@ fn expected(
     }
 }
 
-/// A vehicle in that state, with what its process has left there.
+/// Returns a vehicle in that state, with the traces of its process.
 async fn in_state(kind: StockType, status: VehicleStatus) -> (Yard, Vehicle) {
     let (mut yard, vehicle) = Yard::with(kind, complete()).await;
     let mut content = vehicle.content;
@@ -237,7 +237,7 @@ async fn another_business_has_no_such_vehicle() {
         let (mut yard, vehicle) = in_state(StockType::InStock, VehicleStatus::ForSale).await;
         let home = yard.caller.clone();
         yard.change_business();
-        // The staff and contacts of a command are the caller's own.
+        // The staff and contacts of a command belong to the caller.
         let outcome = match step {
             Step::Reserve => continue,
             step => step.take(&mut yard, vehicle.id).await,
@@ -293,7 +293,7 @@ fn ann() -> Person {
     Person::new(&keys).unwrap()
 }
 
-/// Has Ann forgotten in a vehicle.
+/// Erases Ann from a vehicle.
 async fn forget(yard: &mut Yard, id: VehicleId) -> Vehicle {
     let stored = yard.stored(id);
     let business = yard.caller.business.clone();

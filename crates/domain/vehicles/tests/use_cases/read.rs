@@ -53,7 +53,7 @@ fn the_filters_by_fields_are_those_of_the_decisions() {
     }
 }
 
-/// What a filter of that name wants.
+/// Returns the filter of that name with this condition.
 fn wants(yard: &Yard, name: &str, wanted: &Value) -> VehicleFilter {
     let filter = field_filters().into_iter().find(|filter| filter.name == name).unwrap();
     let wanted = match wanted {

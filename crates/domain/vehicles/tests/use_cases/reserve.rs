@@ -207,7 +207,7 @@ async fn numbers_have_no_gaps_over_many_reservations() {
             .await
             .unwrap();
         assert_eq!(shown(&reserved)["reservation"]["invoice"], format!("INV-{round}"));
-        // What is refused draws no number.
+        // A refused request draws no number.
         let twice = yard.reserve(vehicle.id, by(ReservationMethod::Cash, Some(100))).await;
         assert!(matches!(twice, Err(VehicleError::AlreadyReserved)), "{twice:?}");
         let unknown = ReserveVehicle {

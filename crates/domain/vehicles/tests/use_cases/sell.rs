@@ -1,4 +1,4 @@
-//! Sales, handovers, and how they are undone.
+//! Sales, handovers, and their undoing.
 
 use forecourt_kernel::{ContactId, EventName, Money, VehicleId};
 use forecourt_reference::StockType;

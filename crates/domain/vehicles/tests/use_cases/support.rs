@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use crate::dealership::{OPENING, acme};
 
-/// A moment that many seconds after [`OPENING`].
+/// Returns the time that many seconds after [`OPENING`].
 pub(crate) const fn at(seconds: i64) -> Timestamp {
     OPENING.plus_seconds(seconds)
 }
@@ -29,7 +29,7 @@ pub(crate) fn caller(business: Business) -> Caller {
     Caller::of(business, ScopeSet::all())
 }
 
-/// Everything that the use cases work on, and the use cases in the words of the API.
+/// The store and ports of the use cases, with a method for each operation of the API.
 pub(crate) struct Yard {
     pub(crate) store: MemoryStore,
     pub(crate) caller: Caller,
@@ -38,7 +38,7 @@ pub(crate) struct Yard {
 }
 
 impl Yard {
-    /// A yard of [`acme`], which knows the contacts 501, Ann, and 502, Bob.
+    /// Creates a yard of [`acme`], with the contacts 501, Ann, and 502, Bob.
     pub(crate) fn open() -> Self {
         let mut store = MemoryStore::default();
         for (id, name) in [(501, "Ann Lee"), (502, "Bob")] {
@@ -52,18 +52,18 @@ impl Yard {
         }
     }
 
-    /// Looks at nothing that was written or recorded before.
+    /// Clears the recorded events, and the writes so far.
     pub(crate) fn forget_outcomes(&mut self) {
         self.store.events.clear();
         self.forget_saves();
     }
 
-    /// Looks at nothing that was written before.
+    /// Ignores the writes so far.
     pub(crate) fn forget_saves(&mut self) {
         self.saves = self.store.vehicles.saves();
     }
 
-    /// A yard with one vehicle of that stock type, whose creation event was checked.
+    /// Creates a yard with one vehicle of that stock type, whose creation event is checked.
     pub(crate) async fn with(kind: StockType, data: Value) -> (Self, Vehicle) {
         let mut yard = Self::open();
         let vehicle = yard.create(kind, data).await.unwrap();
@@ -72,7 +72,7 @@ impl Yard {
         (yard, vehicle)
     }
 
-    /// A yard with one vehicle that is for sale on the website.
+    /// Creates a yard with one vehicle that is for sale on the website.
     pub(crate) async fn selling(data: Value) -> (Self, Vehicle) {
         let (mut yard, vehicle) = Self::with(StockType::InStock, data).await;
         let vehicle = yard.publish(vehicle.id, &["website"]).await.unwrap();
@@ -80,7 +80,7 @@ impl Yard {
         (yard, vehicle)
     }
 
-    /// Makes it that many seconds after [`OPENING`].
+    /// Sets the clock to that many seconds after [`OPENING`].
     pub(crate) fn set_clock(&mut self, seconds: i64) {
         self.clock.set(at(seconds));
     }
@@ -90,14 +90,14 @@ impl Yard {
         self.caller = caller(Business { id: OTHER, ..acme() });
     }
 
-    /// Has the business be as `change` makes it.
+    /// Changes the business.
     pub(crate) fn reform(&mut self, change: impl FnOnce(&mut Business)) {
         let mut business = (*self.caller.business).clone();
         change(&mut business);
         self.caller = caller(business);
     }
 
-    /// What `POST /2.0/vehicles` makes of a body that says no more.
+    /// Returns the command of `POST /2.0/vehicles` for a body with only a type and this data.
     pub(crate) fn command(&self, kind: StockType, data: &Value) -> NewVehicle {
         NewVehicle {
             kind,
@@ -204,20 +204,20 @@ impl Yard {
         reject_offer(&mut self.store, &self.clock, &self.caller, id).await
     }
 
-    /// The names of the events recorded since, in their order.
+    /// Returns the names of the events recorded since the last call, in order.
     pub(crate) fn recorded(&mut self) -> Vec<&'static str> {
         let events = std::mem::take(&mut self.store.events);
         events.iter().map(|(_, event)| event.name.as_str()).collect()
     }
 
-    /// Puts a vehicle into a state that another area's use case leads to.
+    /// Puts a vehicle into a state that a use case of another crate leads to.
     pub(crate) async fn force(&mut self, id: VehicleId, status: VehicleStatus) -> Vehicle {
         let mut content = self.stored(id).content;
         content.status = status;
         self.put(id, content).await
     }
 
-    /// Has the vehicle's content be that, as no use case makes it.
+    /// Sets a vehicle's content to one that no use case produces.
     pub(crate) async fn put(&mut self, id: VehicleId, content: VehicleDraft) -> Vehicle {
         let vehicle = Vehicle {
             content,
@@ -229,23 +229,23 @@ impl Yard {
         vehicle
     }
 
-    /// The vehicle as it is kept.
+    /// Returns the vehicle as it is stored.
     pub(crate) fn stored(&self, id: VehicleId) -> Vehicle {
         self.store.vehicles.get(id).unwrap().clone()
     }
 
-    /// The vehicle in full, as a caller with every scope sees it.
+    /// Returns the vehicle in full, as a caller with every scope sees it.
     pub(crate) fn view(&self, vehicle: &Vehicle) -> Value {
         self.view_as(vehicle, Detail::Full)
     }
 
-    /// The vehicle in that much detail, as a caller with every scope sees it.
+    /// Returns the vehicle in that detail, as a caller with every scope sees it.
     pub(crate) fn view_as(&self, vehicle: &Vehicle, detail: Detail) -> Value {
         let view = VehicleView::new(vehicle, &self.caller.business, detail, ScopeSet::all());
         serde_json::to_value(view).unwrap()
     }
 
-    /// Asserts that `vehicle` is stored, and that the one event recorded since has this name and shows it in full, now.
+    /// Asserts that `vehicle` is stored, and that the one event recorded since then has this name and shows it in full, now.
     #[track_caller]
     pub(crate) fn assert_recorded(&mut self, name: EventName, vehicle: &Vehicle) {
         assert_eq!(self.stored(vehicle.id), *vehicle);
@@ -268,7 +268,7 @@ impl Yard {
         assert_eq!(shown, json!(full));
     }
 
-    /// Asserts that `vehicle` is stored, and that nothing was written or recorded since.
+    /// Asserts that `vehicle` is stored, and that nothing was written or recorded since then.
     #[track_caller]
     pub(crate) fn assert_untouched(&self, vehicle: &Vehicle) {
         assert_eq!(self.stored(vehicle.id), *vehicle);
@@ -279,7 +279,7 @@ impl Yard {
     }
 }
 
-/// All that publishing needs.
+/// The data that publishing needs.
 pub(crate) fn complete() -> Value {
     json!({
         "vehicle": {"type": "Car", "make": "Ford", "model": "Fiesta"},
@@ -287,7 +287,7 @@ pub(crate) fn complete() -> Value {
     })
 }
 
-/// The invalid fields.
+/// Returns the invalid fields.
 #[track_caller]
 pub(crate) fn faults<T: std::fmt::Debug>(outcome: Result<T, VehicleError>) -> Vec<String> {
     match outcome {

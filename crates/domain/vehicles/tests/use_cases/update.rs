@@ -55,7 +55,7 @@ async fn a_change_to_what_is_there_is_none() {
 #[tokio::test]
 async fn the_make_is_matched_again_with_the_class() {
     let (mut yard, vehicle) = Yard::with(StockType::InStock, json!({})).await;
-    // As it was kept before the taxonomy knew it.
+    // As it was stored before the taxonomy knew the make.
     let mut content = vehicle.content.clone();
     content.data.vehicle.make = "ford".into();
     yard.put(vehicle.id, content).await;
