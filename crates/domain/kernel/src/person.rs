@@ -161,10 +161,10 @@ pub struct Person {
     numbers: HashSet<String>,
     /// Emails, then names, then lines of addresses.
     words: AhoCorasick,
-    /// Emails and whole names that nobody else has.
+    /// Emails and whole names that are theirs alone.
     certain: AhoCorasick,
     spellings: PhoneSpellings,
-    /// Telephone numbers that nobody else has.
+    /// Telephone numbers that are theirs alone.
     certain_spellings: PhoneSpellings,
     identifiers: Identifiers,
 }
@@ -227,8 +227,8 @@ impl Person {
         self.take_out(&self.words, &self.spellings, text)
     }
 
-    /// Removes the person from a text that may be about anybody: only emails, document numbers, telephone numbers and whole names
-    /// that nobody else has. Returns `false` if none occurs.
+    /// Removes the person from a text that may be about others. Only document numbers count, and emails, telephone numbers and whole
+    /// names that are theirs alone. Returns `false` if none occurs.
     pub fn redact_certain(&self, text: &mut String) -> bool {
         self.take_out(&self.certain, &self.certain_spellings, text)
     }
@@ -244,8 +244,8 @@ impl Person {
         replace(text, &numbers) | changed
     }
 
-    /// Returns `true` if a text that may be about anybody names the person: by an email, a document number, a telephone number or
-    /// a whole name that nobody else has.
+    /// Returns `true` if a text that may be about others names the person: by a document number, or by an email, a telephone number or
+    /// a whole name that is theirs alone.
     pub fn is_certainly_in(&self, text: &str) -> bool {
         self.certain.is_match(&Marked::new(text).text)
             || !self.identifiers.places(text).is_empty()
