@@ -37,8 +37,8 @@ pub trait MailOutbox: Send {
     /// Returns `false`, and queues nothing, if the daily limit is reached.
     async fn queue_awaited_mail(&mut self, business: BusinessId, mail: Mail, at: Timestamp) -> StoreResult<bool>;
 
-    /// Counts a mail that is sent while a request waits towards the mails of `business` in the UTC day of `at`. Returns `false`
-    /// if the daily limit is reached.
+    /// Counts one mail towards the mails of `business` in the UTC day of `at`; the caller sends it itself while a request waits.
+    /// Returns `false` if the daily limit is reached.
     async fn claim_mail(&mut self, business: BusinessId, at: Timestamp) -> StoreResult<bool>;
 }
 
