@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::MailTexts;
 
-/// Whether a business may use its account, and if not, why.
+/// The state of a business's account.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// It may.
+    /// The business may use its account.
     #[default]
     Active,
     /// Frozen by the operator.
@@ -19,30 +19,30 @@ pub enum State {
     Suspended,
     /// A demonstration account, which has no API access.
     Demo,
-    /// May be looked at elsewhere, but not used through the API.
+    /// The account may be viewed elsewhere, but not used through the API.
     ReadOnly,
 }
 
-/// What a business pays for. Ordered: each plan includes the ones before it.
+/// The plan that a business pays for. Ordered: each plan includes the ones before it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Plan {
-    /// The least; has no API access.
+    /// The smallest plan, without API access.
     Starter,
-    /// The least that has API access.
+    /// The smallest plan with API access.
     #[default]
     Growth,
-    /// The most.
+    /// The largest plan.
     Scale,
 }
 
-/// How a business sells on finance; the base of the finance example that its adverts carry.
+/// The terms of the finance examples in a business's adverts.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FinanceSettings {
     /// Annual percentage rate, a decimal such as `9.9`.
     pub apr: String,
-    /// How many months.
+    /// The number of months.
     pub term: u32,
     /// The deposit as a share of the price, in percent.
     #[serde(default = "zero")]
@@ -53,7 +53,7 @@ pub struct FinanceSettings {
     /// A fee paid with the last instalment.
     #[serde(default = "nothing")]
     pub option_purchase_fee: Money,
-    /// The balloon as a share of the price, in percent; above 0 it makes the example one with a balloon.
+    /// The balloon as a share of the price, in percent. A value above 0 makes the example one with a balloon.
     #[serde(default = "zero")]
     pub final_payment_percent: String,
 }
@@ -66,41 +66,41 @@ const fn nothing() -> Money {
     Money::ZERO
 }
 
-/// What a business may adjust.
+/// The settings of a business.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// How many vehicles may be for sale or reserved at once; `None` is no limit.
+    /// The maximum number of vehicles for sale or reserved at once; `None` for no limit.
     pub publish_limit: Option<u32>,
-    /// The deposit that a reservation takes when the vehicle has none of its own.
+    /// The deposit of a reservation whose vehicle has none of its own.
     pub reserve_deposit: Option<Money>,
-    /// For how many days a sold vehicle stays listed.
+    /// The number of days for which a sold vehicle stays listed.
     pub sold_retention_days: Option<u32>,
     /// The terms that a customer signs before a test drive.
     pub test_drive_terms: Option<String>,
-    /// How finance examples are computed; `None` gives none.
+    /// The terms of finance examples; `None` for no examples.
     pub finance: Option<FinanceSettings>,
-    /// How many MB all its files may have together; 0 is no limit, and `None` [`Settings::STORAGE_LIMIT_MB`].
-    // As for the language.
+    /// The maximum size of all its files together, in MB. 0 means no limit, and `None` means [`Settings::STORAGE_LIMIT_MB`].
+    // Left out if absent, for the reason given at `language`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub storage_limit_mb: Option<u32>,
-    /// The language of its mails, as an ISO 639-1 code; `None` is English.
-    // Left out where it is not given: servers of the version before refuse a member that they do not know.
+    /// The language of its mails, as an ISO 639-1 code; `None` means English.
+    // Left out if absent, because servers of the previous release refuse a member that they do not know.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
-    /// Where its clocks are; `None` is the zone of its country.
+    /// The time zone of the business; `None` means the zone of its country.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timezone: Option<TimeZone>,
-    /// The words that it has given its mails.
+    /// The business's own texts of mails.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mail_texts: Option<MailTexts>,
 }
 
 impl Settings {
-    /// How many MB the files of a business may have that says nothing else.
+    /// The default of [`Settings::storage_limit_mb`].
     pub const STORAGE_LIMIT_MB: u32 = 20_480;
 
-    /// How many bytes all files of the business may have together; `None` is no limit.
+    /// The maximum size of all the business's files together, in bytes; `None` for no limit.
     pub fn storage_limit(&self) -> Option<u64> {
         match self.storage_limit_mb.unwrap_or(Self::STORAGE_LIMIT_MB) {
             0 => None,
@@ -109,42 +109,42 @@ impl Settings {
     }
 }
 
-/// A business, as it stands.
+/// A business with its current settings.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Business {
-    /// Its number.
+    /// The business's id.
     pub id: BusinessId,
-    /// Its short name, unique, by which its file and its webhooks name it.
+    /// Its short name, unique, which identifies it in its file and in its webhooks.
     pub tag: String,
     /// Its name.
     pub name: String,
-    /// Where mails for it go; empty if it has given none.
+    /// The address of mails to the business; empty if it has none.
     pub email: String,
-    /// Where it is; numbers without a country code are read as its own.
+    /// The business's country. Telephone numbers without a country code are read as numbers of this country.
     pub country: Country,
     /// Its website, the base of public links; empty if it has none.
     pub website: String,
-    /// Whether it has completed the required verification.
+    /// Set if it has completed the required verification.
     pub verified: bool,
-    /// Whether it may use its account.
+    /// The state of its account.
     pub state: State,
-    /// What it pays for.
+    /// The plan that it pays for.
     pub plan: Plan,
-    /// Whether it has been granted the API.
+    /// Set if it has been granted the API.
     pub api_access: bool,
-    /// What it has adjusted.
+    /// Its settings.
     pub settings: Settings,
     /// Its own lists.
     pub catalogue: Catalogue,
-    /// When it was first applied.
+    /// The time at which its file was first applied.
     pub created: Timestamp,
-    /// When it last changed.
+    /// The time of its last change.
     pub updated: Timestamp,
 }
 
 impl Business {
-    /// A business of which no more is said: active, on a plan that has the API, with one site, the website as its one channel,
-    /// and no settings of its own. What else it has is set on its members.
+    /// Makes a business with defaults: active, on a plan with API access, with one site, the website as its only channel, and no
+    /// settings of its own. Everything else is set on its fields.
     pub fn new(id: BusinessId, tag: &str, name: &str) -> Self {
         let website = Channel {
             id: "website".into(),
@@ -173,13 +173,13 @@ impl Business {
         }
     }
 
-    /// The time zone in which its people read times (decisions §2).
+    /// The time zone in which times are shown to its people (decisions §2).
     pub fn time_zone(&self) -> TimeZone {
         let of_country = || TimeZone::of_country(self.country);
         self.settings.timezone.unwrap_or_else(of_country)
     }
 
-    /// The public address of the vehicle of that slug; empty without a website.
+    /// Returns the public address of the vehicle with that slug; empty without a website.
     pub fn vehicle_address(&self, slug: &str) -> String {
         if self.website.is_empty() {
             return String::new();

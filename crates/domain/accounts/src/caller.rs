@@ -1,4 +1,4 @@
-//! From a token to the caller.
+//! Authentication: from a token to the caller.
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -6,20 +6,20 @@ use forecourt_kernel::{BusinessId, Scope, ScopeSet, Timestamp};
 
 use crate::{AccountRefusal, Business, KeyId, StoredCredential, Token, authorize_account};
 
-/// The caller: a key in good standing, and its business as it was a few seconds ago at the most.
+/// The caller: a valid key, and its business as it was at most a few seconds ago.
 #[derive(Clone, Debug)]
 pub struct Caller {
     /// The key.
     pub key: KeyId,
-    /// What it may do.
+    /// The key's permissions.
     pub scopes: ScopeSet,
     /// Its business.
     pub business: Arc<Business>,
 }
 
 impl Caller {
-    /// A caller of `business` that this server has given no key: a program that runs the use cases itself, or a test. All such
-    /// callers have the same [`KeyId`].
+    /// Makes a caller of `business` that has no key of this server, for a program that runs the use cases itself, or for a test.
+    /// All such callers have the same [`KeyId`].
     ///
     /// ```
     /// # use forecourt_accounts::{Business, Caller};
@@ -39,13 +39,13 @@ impl Caller {
         self.business.id
     }
 
-    /// Whether the caller may do what `scope` names.
+    /// Returns `true` if the caller has the permission `scope`.
     pub const fn may(&self, scope: Scope) -> bool {
         self.scopes.contains(scope)
     }
 }
 
-/// Why a token does not let its bearer in.
+/// The reason for refusing a token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum AuthenticationError {
     /// It matches no key.
@@ -54,7 +54,7 @@ pub enum AuthenticationError {
     /// Its key was revoked.
     #[error("the key was revoked")]
     Revoked,
-    /// Its key is past its expiry.
+    /// Its key has expired.
     #[error("the key has expired")]
     Expired,
     /// Its key is bound to other addresses.
@@ -65,10 +65,10 @@ pub enum AuthenticationError {
     Refused(#[from] AccountRefusal),
 }
 
-/// Checks a token that is presented from `address`, if that is known, against what storage holds under its key id.
+/// Checks a token that is presented from `address`, if that is known, against the stored key with its id.
 ///
 /// # Errors
-/// In the order of decisions §3: first whether the key is good, then the conditions of its account.
+/// In the order of decisions §3: first the state of the key, then the conditions of its account.
 pub fn authenticate(
     token: &Token,
     stored: Option<&StoredCredential>,

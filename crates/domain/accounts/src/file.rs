@@ -1,4 +1,4 @@
-//! The declarative file that makes or changes a business (decisions §2).
+//! The declarative file that creates or changes a business (decisions §2).
 
 use forecourt_kernel::{BusinessId, Country, Money, TimeZone, Timestamp, ValidationErrors};
 use forecourt_reference::{
@@ -10,8 +10,7 @@ use validator::{ValidateEmail, ValidateUrl};
 
 use crate::{Business, FinanceSettings, MailKind, MailTexts, Plan, Settings, State, mail::validate_mails};
 
-/// A business as its file declares it. A member that the file omits keeps its stored value, or on creation takes the
-/// default.
+/// A business as declared by its file. A member that the file omits keeps its stored value, or takes the default on creation.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "the members are those of Business and Catalogue")]
@@ -37,7 +36,7 @@ pub struct BusinessFile {
     pub vehicle_options: Option<VehicleOptions>,
 }
 
-/// The settings that a business file declares: one that is omitted keeps its stored value, and null takes it away.
+/// The settings in a business file. An omitted one keeps its stored value, and null removes it.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[expect(missing_docs, reason = "the members are those of Settings")]
@@ -73,8 +72,8 @@ fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Res
 pub struct InvalidBusinessFile(pub ValidationErrors);
 
 impl BusinessFile {
-    /// The business as it is to be stored: `stored` with what the file says laid over it, or a new one. `updated` moves
-    /// only if something changes. `mails` are all the mails that there are to be worded.
+    /// Merges the file into `stored`, or into a new business, and returns the result. `updated` changes only if something else
+    /// does. `mails` are all mails whose texts a business can change.
     ///
     /// # Errors
     /// [`InvalidBusinessFile`] with every fault.
@@ -139,7 +138,7 @@ impl BusinessFile {
             .into_result(())
             .map_err(InvalidBusinessFile)?;
         if stored.is_some_and(|stored| *stored != business) {
-            // Always later than before, since it distinguishes one state of the business from another.
+            // Always later than before, because it distinguishes two states of the business.
             business.updated = now.max(business.updated.plus_seconds(1));
         }
         Ok(business)
@@ -181,7 +180,7 @@ fn new_business(tag: &str, name: &str, now: Timestamp) -> Business {
     Business {
         created: now,
         updated: now,
-        // Storage gives the id.
+        // Storage assigns the id.
         ..Business::new(BusinessId::new(0), tag, name)
     }
 }

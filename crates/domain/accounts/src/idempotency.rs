@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use forecourt_kernel::{BusinessId, ContactId, LeadId, StoreResult, Timestamp, VehicleId};
 use sha2::{Digest, Sha256};
 
-/// The name that a caller gives to one attempt to change something: 1 to 255 letters, digits, hyphens, underscores.
+/// The name that a caller gives to one attempt to change something: 1 to 255 letters, digits, hyphens and underscores.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct IdempotencyKey(String);
 
@@ -30,28 +30,28 @@ impl FromStr for IdempotencyKey {
     }
 }
 
-/// The text is no idempotency key.
+/// The text is not an idempotency key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("an Idempotency-Key has 1 to 255 letters, digits, hyphens or underscores")]
 pub struct InvalidIdempotencyKey;
 
-/// Distinguishes requests: a digest of method, path, query and body.
+/// A digest of method, path, query and body, which distinguishes requests.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Fingerprint([u8; 32]);
 
 impl Fingerprint {
-    /// The fingerprint of a request.
+    /// Computes the fingerprint of a request.
     pub fn of(method: &str, path: &str, query: &str, body: &[u8]) -> Self {
         let mut digest = Sha256::new();
         for part in [method.as_bytes(), path.as_bytes(), query.as_bytes(), body] {
-            // The length in front keeps "ab" + "c" apart from "a" + "bc".
+            // The length in front distinguishes "ab" + "c" from "a" + "bc".
             digest.update((part.len() as u64).to_be_bytes());
             digest.update(part);
         }
         Self(digest.finalize().into())
     }
 
-    /// Takes a fingerprint from storage.
+    /// Wraps a fingerprint that was read from storage.
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
@@ -68,12 +68,12 @@ impl fmt::Debug for Fingerprint {
     }
 }
 
-/// An answer to be given again.
+/// An answer that is stored for replay.
 #[derive(Clone, PartialEq, Eq)]
 pub struct StoredResponse {
     /// The HTTP status, below 500.
     pub status: u16,
-    /// The JSON body. May hold a secret, so it is encrypted at rest and never logged.
+    /// The JSON body. It may contain a secret, so it is encrypted at rest and never logged.
     pub body: Vec<u8>,
 }
 
@@ -85,12 +85,12 @@ impl fmt::Debug for StoredResponse {
     }
 }
 
-/// Whose personal data an answer may repeat.
+/// The people whose personal data an answer may repeat.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Shown {
-    /// The contact that it shows, or that the record is linked to which it shows.
+    /// The contact that the answer shows, or that the record it shows is linked to.
     pub contact: Option<ContactId>,
-    /// The record that it shows. The contact that this is linked to later may be the person that it names already.
+    /// The record that the answer shows. It may name a person who is linked to it only later.
     pub record: Option<ShownRecord>,
 }
 
@@ -103,40 +103,40 @@ pub enum ShownRecord {
     Vehicle(VehicleId),
 }
 
-/// A request that names itself, so that it is done once however often it arrives.
+/// A request with an idempotency key, which is carried out once even if it arrives several times.
 #[derive(Clone, Debug)]
 pub struct KeyedRequest {
-    /// The name.
+    /// The key.
     pub key: IdempotencyKey,
-    /// What the request is, so that the name is not used for another one.
+    /// The fingerprint of the request. It prevents the use of the key for another request.
     pub fingerprint: Fingerprint,
 }
 
-/// What is stored under a key.
+/// The stored use of a key.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum KeyUse {
-    /// Nothing: do the work, then store the response.
+    /// The key is free: do the work, then store the response.
     Free,
-    /// The answer to the same request: give it again.
+    /// The key has the answer to the same request: send it again.
     Answered(StoredResponse),
-    /// The answer to another request.
+    /// The key has the answer to another request.
     Reused,
 }
 
-/// Keeps answers for 24 hours, committed together with the writes that they report.
+/// Stores answers for 24 hours. An answer is committed together with the writes that it reports.
 #[async_trait]
 pub trait IdempotencyStore: Send {
-    /// What is stored under the request's key. A key whose answer is older than 24 hours before `now` is free.
+    /// Returns the stored use of the request's key. A key whose answer is older than 24 hours at `now` is free.
     ///
     /// # Errors
-    /// `Conflict` if a transaction that this one shares its commit with has the answer: try again.
+    /// `Conflict` if the answer belongs to a transaction that commits together with this one: try again.
     async fn key_use(&mut self, business: BusinessId, request: &KeyedRequest, now: Timestamp) -> StoreResult<KeyUse>;
 
-    /// Stores the answer under a key that was free in this transaction. Once the contact that it shows is erased, or one that
-    /// the record which it shows is linked to by then, nothing but the `id` of its `data` is left of the answer.
+    /// Stores the answer under a key that was free in this transaction. When the contact that it shows is erased, only the `id`
+    /// of its `data` is kept. The same applies to a contact that is linked by then to the record that it shows.
     ///
-    /// A key is used once: where another transaction has stored an answer under it meanwhile, the commit fails with
-    /// `Conflict`, and with it all that this transaction did.
+    /// A key is used once. If another transaction has stored an answer under it meanwhile, the commit fails with `Conflict`, and
+    /// none of this transaction's changes take effect.
     async fn store_response(
         &mut self,
         business: BusinessId,
@@ -146,13 +146,12 @@ pub trait IdempotencyStore: Send {
         shows: Shown,
     ) -> StoreResult<()>;
 
-    /// Forgets at most `limit` answers that are older than 24 hours before `now`, of all businesses; answers how
-    /// many it forgot.
+    /// Removes at most `limit` answers of all businesses that are older than 24 hours at `now`. Returns the number removed.
     async fn purge_expired(&mut self, now: Timestamp, limit: u32) -> StoreResult<u32>;
 }
 
 impl dyn IdempotencyStore {
-    /// For how long an answer is kept, in seconds.
+    /// The time for which an answer is kept, in seconds.
     pub const KEPT_SECONDS: i64 = 24 * 60 * 60;
 }
 

@@ -1,4 +1,4 @@
-//! Keys and the tokens that stand for them (decisions §4).
+//! API keys and their tokens (decisions §4).
 
 use std::{fmt, net::IpAddr, str::FromStr};
 
@@ -12,9 +12,9 @@ const KEY_ID_CHARS: usize = 16;
 const KEY_ID_ALPHABET: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
 const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const SECRET_BYTES: usize = 32;
-/// What 32 bytes need in base 62.
+/// The length of 32 bytes in base 62.
 const SECRET_CHARS: usize = 43;
-/// What 32 bits need in base 62.
+/// The length of 32 bits in base 62.
 const CHECKSUM_CHARS: usize = 6;
 
 /// The public name of a key: `fck_` and 16 characters of a–z and 0–9.
@@ -22,7 +22,7 @@ const CHECKSUM_CHARS: usize = 6;
 pub struct KeyId(String);
 
 impl KeyId {
-    /// What callers have in place of a key that was issued: `fck_internal00000000`.
+    /// The id of callers without an issued key: `fck_internal00000000`.
     pub(crate) fn internal() -> Self {
         Self(format!("{PREFIX}internal00000000"))
     }
@@ -52,7 +52,7 @@ impl FromStr for KeyId {
     }
 }
 
-/// What a caller presents: `<key_id>.<secret>`. The secret's checksum has been verified; whether the key exists has not.
+/// The token that a caller presents: `<key_id>.<secret>`. The secret's checksum has been verified, but not that the key exists.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token {
     key_id: KeyId,
@@ -60,23 +60,23 @@ pub struct Token {
 }
 
 impl Token {
-    /// Which key it stands for.
+    /// The id of its key.
     pub const fn key_id(&self) -> &KeyId {
         &self.key_id
     }
 
-    /// The digest that storage keeps in place of the secret.
+    /// The digest that is stored instead of the secret.
     pub fn secret_hash(&self) -> SecretHash {
         SecretHash(Sha256::digest(self.secret.as_bytes()).into())
     }
 
-    /// The whole token. Shown to its owner once, and never logged.
+    /// The whole token. It is shown to its owner once, and never logged.
     pub fn reveal(&self) -> String {
         format!("{}.{}", self.key_id, self.secret)
     }
 }
 
-/// Says nothing of the secret.
+/// Shows nothing of the secret.
 impl fmt::Debug for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Token")
@@ -105,7 +105,7 @@ impl FromStr for Token {
     }
 }
 
-/// The text is no token: its form or its checksum is wrong.
+/// The text is not a token: its form or its checksum is wrong.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("the token is malformed")]
 pub struct InvalidToken;
@@ -115,7 +115,7 @@ pub struct InvalidToken;
 pub struct SecretHash([u8; 32]);
 
 impl SecretHash {
-    /// Takes a digest from storage.
+    /// Wraps a digest that was read from storage.
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
@@ -125,7 +125,7 @@ impl SecretHash {
         &self.0
     }
 
-    /// Whether both are the same, in a time that does not depend on where they differ.
+    /// Returns `true` if both are the same. The time does not depend on the position of the first difference.
     pub fn matches(&self, other: &Self) -> bool {
         self.0.ct_eq(&other.0).into()
     }
@@ -137,43 +137,43 @@ impl fmt::Debug for SecretHash {
     }
 }
 
-/// A key, as it is kept.
+/// A stored key.
 #[derive(Clone, Debug)]
 pub struct ApiKey {
     /// Its public name.
     pub id: KeyId,
     /// The digest of its secret.
     pub secret_hash: SecretHash,
-    /// Whose data it sees; `None` sees none.
+    /// The business whose data it may access; `None` for none.
     pub business: Option<BusinessId>,
-    /// What it may do.
+    /// Its permissions.
     pub scopes: ScopeSet,
-    /// The addresses that it may be used from; none stands for any.
+    /// The addresses that it may be used from; if empty, any address.
     pub from: Vec<IpNet>,
-    /// When it was made.
+    /// The time of its creation.
     pub created: Timestamp,
-    /// From when on it is refused; `None` is never.
+    /// The time from which it is refused; `None` for never.
     pub expires: Option<Timestamp>,
-    /// Since when it is revoked.
+    /// The time of its revocation.
     pub revoked: Option<Timestamp>,
-    /// The hour in which it was last used, as far as that is stored yet.
+    /// The hour of its last use that has been stored so far.
     pub last_used: Option<Timestamp>,
 }
 
 impl ApiKey {
-    /// Whether it may be used from `address`; `None` is an address that is unknown.
+    /// Returns `true` if the key may be used from `address`; `None` if the address is unknown.
     pub fn may_be_used_from(&self, address: Option<IpAddr>) -> bool {
         let listed = |address| self.from.iter().any(|network| network.contains(&address));
         self.from.is_empty() || address.is_some_and(listed)
     }
 
-    /// Makes its successor: a new key that is what this one is.
+    /// Makes the key's successor: a new key with the same business, scopes, addresses and expiry.
     pub fn successor(&self, now: Timestamp, random: &dyn Random) -> IssuedKey {
         issue_key(self.business, self.scopes, self.from.clone(), self.expires, now, random)
     }
 }
 
-/// A key just made, with the one chance to see its token.
+/// A newly made key with its token, which is available only now.
 #[derive(Debug)]
 pub struct IssuedKey {
     /// The key to store.
@@ -230,7 +230,7 @@ fn checksum_of(secret: &str) -> String {
     base62(&crc32fast::hash(secret.as_bytes()).to_be_bytes(), CHECKSUM_CHARS)
 }
 
-/// `bytes` as one big-endian number in base 62, with leading zeros up to `width` digits.
+/// Encodes `bytes` as one big-endian number in base 62, with leading zeros up to `width` digits.
 fn base62(bytes: &[u8], width: usize) -> String {
     let mut number = bytes.to_vec();
     let mut digits = Vec::with_capacity(width);
@@ -250,7 +250,7 @@ fn base62(bytes: &[u8], width: usize) -> String {
 mod tests {
     use super::*;
 
-    /// Counts up from a seed: enough to distinguish draws.
+    /// Counts up from a seed, which is enough to distinguish draws.
     struct Counting(std::sync::atomic::AtomicU8);
 
     impl Random for Counting {

@@ -1,4 +1,4 @@
-//! When keys were last used, to the hour.
+//! The time of the last use of keys, to the hour.
 
 use std::{
     collections::BTreeMap,
@@ -11,19 +11,19 @@ use crate::{ApiKey, KeyId};
 
 const HOUR: i64 = 3600;
 
-/// The beginning of the UTC hour of `now`.
+/// Returns the beginning of the UTC hour of `now`.
 pub const fn hour_of(now: Timestamp) -> Timestamp {
     let second = now.epoch_seconds();
     Timestamp::from_epoch_seconds(second - second.rem_euclid(HOUR))
 }
 
-/// The keys that a server has seen in use and that are to be stored as used: each at most once for an hour, so that no request
-/// causes a write.
+/// Uses of keys on this server that are still to be stored: at most one use of a key for each hour, so that requests cause no
+/// writes of their own.
 #[derive(Debug, Default)]
 pub struct KeyUses(Mutex<BTreeMap<KeyId, Timestamp>>);
 
 impl KeyUses {
-    /// Notes that `key`, as it was read from storage, is in use at `now`.
+    /// Notes that `key`, as it was read from storage, is used at `now`.
     pub fn note(&self, key: &ApiKey, now: Timestamp) {
         let hour = hour_of(now);
         if key.last_used.is_some_and(|stored| stored >= hour) {
@@ -38,13 +38,13 @@ impl KeyUses {
         }
     }
 
-    /// Takes out all that is noted, in the order of the keys.
+    /// Removes and returns all noted uses, in the order of the keys.
     pub fn take(&self) -> Vec<(KeyId, Timestamp)> {
         let mut uses = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *uses).into_iter().collect()
     }
 
-    /// Puts back what could not be stored.
+    /// Puts back uses that could not be stored.
     pub fn put_back(&self, taken: impl IntoIterator<Item = (KeyId, Timestamp)>) {
         let mut uses = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for (key, hour) in taken {

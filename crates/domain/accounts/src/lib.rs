@@ -1,6 +1,6 @@
-//! Who may call: businesses, their keys, and the rules that every request meets before it reaches an area.
+//! Access: businesses, their keys, and the rules that every request meets before it reaches an area.
 //!
-//! The rules are values and functions; what must be remembered between requests is behind the ports [`AccountStore`],
+//! The rules are values and functions. State that lasts between requests is behind the ports [`AccountStore`],
 //! [`IdempotencyStore`] and [`RateCounters`].
 //!
 //! ```
@@ -10,8 +10,8 @@
 //! assert_eq!("fck_0123456789abcdef.nonsense".parse::<Token>().unwrap_err(), InvalidToken);
 //! ```
 //!
-//! The use cases of the other areas run for a [`Caller`]. A server makes one of a token ([`authenticate`]); a program that runs use
-//! cases itself makes one of a [`Business`]:
+//! The use cases of the other areas run for a [`Caller`]. A server makes a caller from a token ([`authenticate`]). A program that
+//! runs use cases itself makes one from a [`Business`]:
 //!
 //! ```
 //! use forecourt_accounts::{Business, Caller};

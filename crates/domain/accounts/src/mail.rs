@@ -1,7 +1,8 @@
-//! The texts of mails: what an area sends, in the words of the program or of the business.
+//! The texts of mails: those of the program, and those of the business.
 //!
-//! An area declares each mail that it sends with [`mail_kind!`](crate::mail_kind): its placeholders, with their meaning. The words
-//! are files of that area, one for each language; a business can have its own in its settings. Both are [`Template`]s.
+//! An area declares each mail that it sends with [`mail_kind!`](crate::mail_kind), which lists its placeholders and their
+//! meaning. The built-in texts are files of that area, one for each language. A business can have its own texts in its settings.
+//! Both are [`Template`]s.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -10,42 +11,43 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Business, Settings, Template};
 
-/// The language that every mail has words in.
+/// The language that every mail has a text in.
 const ENGLISH: &str = "en";
 
-/// How often a text can use one placeholder: values can be long.
+/// The maximum number of uses of one placeholder in a text, since values can be long.
 const MAX_USES: usize = 5;
 
 /// A mail that an area sends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MailKind {
-    /// Its name in the settings of businesses.
+    /// The mail's name in the settings of businesses.
     pub name: &'static str,
-    /// When it is sent, and to whom.
+    /// The occasion of the mail and its recipient.
     pub purpose: &'static str,
-    /// What its words can refer to.
+    /// The placeholders that its texts can use.
     pub placeholders: &'static [Placeholder],
-    /// The built-in words: languages, as ISO 639-1 codes, with the file that begins with the line `Subject: …` and an empty one.
+    /// The built-in texts: languages, as ISO 639-1 codes, each with a file that begins with the line `Subject: …` and an empty
+    /// one.
     pub files: &'static [(&'static str, &'static str)],
 }
 
-/// What the words of a mail can refer to.
+/// A placeholder in the texts of a mail.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Placeholder {
     /// Its name.
     pub name: &'static str,
-    /// What takes its place.
+    /// The description of its value.
     pub meaning: &'static str,
-    /// Whether the mail would be of no use without it.
+    /// Set if the mail is useless without it.
     pub is_required: bool,
-    /// Whether it has no place in a subject, which is written down on the way and shown on locked screens.
+    /// Set if it may not be used in a subject, which is logged by mail servers and shown on locked screens.
     pub is_secret: bool,
-    /// Whether its value may have several lines. Of another value only one line is shown, so that it adds none to those of the mail.
+    /// Set if its value may have several lines. The lines of any other value are joined, so that it adds no lines to the mail.
     pub has_lines: bool,
 }
 
 impl Placeholder {
-    /// A placeholder that words may do without.
+    /// An optional placeholder.
     pub const fn new(name: &'static str, meaning: &'static str) -> Self {
         Self {
             name,
@@ -56,7 +58,7 @@ impl Placeholder {
         }
     }
 
-    /// One that every text has.
+    /// Makes it a placeholder that every text must have.
     #[must_use]
     pub const fn required(self) -> Self {
         Self {
@@ -65,7 +67,7 @@ impl Placeholder {
         }
     }
 
-    /// One whose value may have several lines.
+    /// Makes it a placeholder whose value may have several lines.
     #[must_use]
     pub const fn lines(self) -> Self {
         Self {
@@ -74,7 +76,7 @@ impl Placeholder {
         }
     }
 
-    /// One that no subject has.
+    /// Makes it a placeholder that a subject must not have.
     #[must_use]
     pub const fn secret(self) -> Self {
         Self {
@@ -84,16 +86,16 @@ impl Placeholder {
     }
 }
 
-/// The values of a mail's placeholders. [`mail_kind!`](crate::mail_kind) makes the types that have it.
+/// The values of a mail's placeholders. [`mail_kind!`](crate::mail_kind) declares the types that implement it.
 pub trait MailContent {
-    /// Which mail it is.
+    /// The kind of the mail.
     const KIND: &'static MailKind;
 
     /// The value of the placeholder of that name; empty if there is none.
     fn value(&self, placeholder: &str) -> &str;
 }
 
-/// The words that a business has given a mail; what it leaves out is the program's.
+/// A business's own text of a mail. The built-in text is used for what it leaves out.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MailWording {
@@ -105,7 +107,7 @@ pub struct MailWording {
     pub text: Option<String>,
 }
 
-/// The words that a business has given its mails, by the language and by the kind of mail.
+/// A business's own texts of mails, by language and kind of mail.
 pub type MailTexts = BTreeMap<String, BTreeMap<String, MailWording>>;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -122,7 +124,7 @@ impl MailPart {
         }
     }
 
-    /// What is wrong with the characters of a template for this part, or with their number.
+    /// Returns the fault in the characters of a template for this part, or in their number.
     fn fault(self, template: &str) -> Option<String> {
         let is_line_break_or_tab = |character| matches!(character, '\n' | '\r' | '\t');
         let (is_allowed, message, bounds) = match self {
@@ -145,7 +147,7 @@ impl MailPart {
 }
 
 impl MailKind {
-    /// A value as a mail shows it in the place of its name.
+    /// Converts a value to the form in which the mail shows it.
     fn shown<'v>(&self, name: &str, value: &'v str) -> Cow<'v, str> {
         let has_lines = |placeholder: &Placeholder| placeholder.name == name && placeholder.has_lines;
         if !value.contains(is_line_break) || self.placeholders.iter().any(has_lines) {
@@ -158,14 +160,14 @@ impl MailKind {
         Cow::Owned(lines.collect::<Vec<_>>().join(" "))
     }
 
-    /// The built-in words in that language.
+    /// Returns the built-in texts in that language.
     fn built_in(&self, language: &str) -> Option<[&'static str; 2]> {
         let (_, file) = self.files.iter().find(|(name, _)| *name == language)?;
         let (subject, text) = file.strip_prefix("Subject: ")?.split_once("\n\n")?;
         Some([subject, text])
     }
 
-    /// What is wrong with the built-in words; nothing, as the tests of the program make sure.
+    /// Returns the faults in the built-in texts. The program's tests make sure that there are none.
     pub fn faults(&self) -> ValidationErrors {
         let mut errors = ValidationErrors::new();
         for (language, _) in self.files {
@@ -196,7 +198,7 @@ impl MailKind {
         }
     }
 
-    /// What is wrong with the placeholders that a template uses or lacks.
+    /// Returns the faults in the placeholders that a template uses or lacks.
     fn placeholder_faults(&self, part: MailPart, template: &Template) -> Vec<String> {
         let mut uses: BTreeMap<&str, usize> = BTreeMap::new();
         for name in template.names() {
@@ -217,7 +219,7 @@ impl MailKind {
         faults
     }
 
-    /// What is wrong with using the placeholder of that name so often.
+    /// Returns the fault in using the placeholder of that name `count` times.
     fn use_fault(&self, part: MailPart, name: &str, count: usize) -> Option<String> {
         let quoted_name = quoted(name);
         let Some(placeholder) = self.placeholders.iter().find(|placeholder| placeholder.name == name) else {
@@ -233,8 +235,8 @@ impl MailKind {
 }
 
 impl Business {
-    /// The mail to that address: in the business's language as far as it or the program has words in it, else in English; in its
-    /// own words where it has some.
+    /// Makes a mail to that address. It is in the business's language if there is a text in it, and otherwise in English. The
+    /// business's own text takes precedence over the built-in one.
     pub fn mail<C: MailContent>(&self, to: impl Into<String>, content: &C) -> Mail {
         let [subject, text] = [MailPart::Subject, MailPart::Text].map(|part| self.words(part, content));
         Mail::new(to, &subject, &text)
@@ -260,7 +262,7 @@ impl Business {
             [own, built_in].into_iter().flatten()
         });
         templates
-            // Words that another version of the program accepted, and this one does not, are passed over.
+            // Templates that another release accepted and this one does not are ignored.
             .filter_map(|template| Template::parse(template).ok())
             .map(|template| template.render(|name| C::KIND.shown(name, content.value(name))))
             .find(|text| !text.trim().is_empty())
@@ -268,7 +270,7 @@ impl Business {
     }
 }
 
-/// What is wrong with what a business says of its mails; `kinds` are all that there are.
+/// Adds the faults in a business's settings of mails. `kinds` are all kinds of mail.
 pub(crate) fn validate_mails(settings: &Settings, kinds: &[&MailKind], errors: &mut ValidationErrors) {
     let texts = settings.mail_texts.iter().flatten();
     for (language, texts) in texts.clone() {
@@ -313,10 +315,11 @@ pub(crate) fn validate_mails(settings: &Settings, kinds: &[&MailKind], errors: &
     }
 }
 
-/// Declares a mail that the area sends: the type of its content, its name in the settings, and its placeholders. The built-in words
-/// are the files `data/mails/<language>/<name>.txt` of the crate, for each of the languages that the program knows.
+/// Declares a mail that the area sends: the type of its content, its name in the settings, and its placeholders. The built-in
+/// texts are the files `data/mails/<language>/<name>.txt` of the crate, for each language that the program knows. The comments on
+/// the mail and on its placeholders are data too: they become its purpose and their meaning.
 ///
-/// A placeholder without which the mail is of no use is `required`; one that no subject may have is `secret`.
+/// A placeholder without which the mail is useless is `required`. One that a subject must not have is `secret`.
 ///
 /// ```ignore
 /// forecourt_accounts::mail_kind! {

@@ -1,4 +1,4 @@
-//! How many requests a business may make (contract, "Limits"; decisions §3, "Rate limit").
+//! Rate limits: the number of requests that a business may make (contract, "Limits"; decisions §3, "Rate limit").
 
 use std::{
     collections::HashMap,
@@ -11,7 +11,7 @@ use forecourt_kernel::{BusinessId, StoreResult, Timestamp};
 const MINUTE: i64 = 60;
 const DAY: i64 = 86_400;
 
-/// How many requests each window lets through; `None` turns it off.
+/// The number of requests that each window allows; `None` turns the window off.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RateLimits {
     /// Requests per UTC minute.
@@ -29,24 +29,24 @@ impl Default for RateLimits {
     }
 }
 
-/// Where a business stands in the window that has the least left.
+/// The rate limit status of a business in the window that has the fewest requests left.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RateLimitStatus {
-    /// How many requests the window lets through.
+    /// The number of requests that the window allows.
     pub limit: u32,
-    /// How many it still lets through.
+    /// The number of requests that are left in it.
     pub remaining: u32,
-    /// When it ends and the next one begins.
+    /// The time at which it ends and the next one begins.
     pub reset: Timestamp,
-    /// Whether this request was let through, and so counted.
+    /// Set if this request was allowed, and so counted.
     pub allowed: bool,
 }
 
 /// Counts requests. Several servers may share one.
 #[async_trait]
 pub trait RateCounters: Send + Sync {
-    /// Counts one request of `business` at `now`, unless a window has none left: then nothing is counted in either.
-    /// `None` if both windows are turned off.
+    /// Counts one request of `business` at `now`. If a window has none left, the request is counted in neither. `None` if both
+    /// windows are turned off.
     async fn count(
         &self,
         business: BusinessId,
@@ -70,7 +70,7 @@ impl RateLimits {
             .filter_map(|(slot, (limit, seconds))| limit.map(|limit| (slot, Window { seconds, limit })))
     }
 
-    /// Where a business stands whose windows, the minute's first, have let through `used` requests before this one.
+    /// Checks a request of a business whose windows, the minute's first, have allowed `used` requests before it.
     pub fn check(self, used: [u32; 2], now: Timestamp) -> Option<RateLimitStatus> {
         let allowed = self.windows().all(|(slot, window)| used[slot] < window.limit);
         let status = |(slot, Window { seconds, limit }): (usize, Window)| {
@@ -83,20 +83,20 @@ impl RateLimits {
                 allowed,
             }
         };
-        // If two have equally little left, the one that ends later says how long to wait.
+        // If two windows have equally few requests left, the one that ends later determines the time to wait.
         self.windows()
             .map(status)
             .min_by_key(|status| (status.remaining, std::cmp::Reverse(status.reset)))
     }
 }
 
-/// Counts in this process alone.
+/// Counters of this process alone.
 #[derive(Debug, Default)]
 pub struct LocalRateCounters {
     businesses: RwLock<HashMap<BusinessId, Arc<Mutex<Used>>>>,
 }
 
-/// What a business has used of the current minute and of the current day.
+/// The requests of a business in the current minute and on the current day.
 #[derive(Debug, Default)]
 struct Used {
     begun: [i64; 2],

@@ -1,21 +1,21 @@
-//! What the fields of records are validated by beyond their types, where that is the same for all areas.
+//! Rules for the fields of records that go beyond their types and are the same for all areas.
 
 use forecourt_kernel::{Change, ContactId, InvalidValue, SiteId, StaffId, Timestamp, quoted};
 use forecourt_reference::{TagChoice, TagResource};
 
 use crate::Business;
 
-/// What a write is validated by.
+/// The data that a write is validated against.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules<'a> {
-    /// The business whose record is written: its lists and its country.
+    /// The business whose record is written, with its lists and its country.
     pub business: &'a Business,
     /// The current moment.
     pub now: Timestamp,
 }
 
 impl Rules<'_> {
-    /// What is wrong with the tags that a record is to carry: each that the business does not have for `resource` is a fault.
+    /// Returns the faults in a record's tags: each tag that the business does not have for `resource`.
     pub fn tag_faults(&self, resource: TagResource, choices: &[TagChoice]) -> InvalidValue {
         let mut faults = InvalidValue::default();
         for TagChoice { name, .. } in choices {
@@ -58,7 +58,7 @@ impl Change<Option<StaffId>, Rules<'_>> for i64 {
     }
 }
 
-/// A contact. Whether the business has it, only storage knows.
+/// A contact. Only storage can tell if it belongs to the business.
 impl Change<Option<ContactId>, Rules<'_>> for i64 {
     fn apply(self, stored: &mut Option<ContactId>, _: &Option<ContactId>, _: &Rules<'_>) {
         *stored = Some(ContactId::new(self));

@@ -1,4 +1,4 @@
-//! What the rules of this crate need from storage.
+//! The ports for the storage of businesses and keys.
 
 use std::sync::Arc;
 
@@ -12,57 +12,57 @@ use crate::{ApiKey, Business, KeyId};
 pub struct StoredCredential {
     /// The key.
     pub key: ApiKey,
-    /// Its business; `None` if it has none, or if that no longer exists.
+    /// Its business; `None` if it has none, or if the business no longer exists.
     pub business: Option<Arc<Business>>,
 }
 
 /// Reads businesses and keys.
 #[async_trait]
 pub trait AccountReader: Send {
-    /// The key of that name with its business, in one query.
+    /// Returns the key with that id and its business, in one query.
     async fn credential(&mut self, key: &KeyId) -> StoreResult<Option<StoredCredential>>;
 
-    /// The business, if it exists.
+    /// Returns the business, if it exists.
     async fn business(&mut self, id: BusinessId) -> StoreResult<Option<Business>>;
 
-    /// The business of that tag, if there is one.
+    /// Returns the business with that tag, if there is one.
     async fn business_by_tag(&mut self, tag: &str) -> StoreResult<Option<Business>>;
 
-    /// Every business, ordered by tag.
+    /// Returns all businesses, ordered by tag.
     async fn businesses(&mut self) -> StoreResult<Vec<Business>>;
 
-    /// The keys of one business, or all keys, newest first.
+    /// Returns the keys of one business, or all keys, newest first.
     async fn keys(&mut self, business: Option<BusinessId>) -> StoreResult<Vec<ApiKey>>;
 }
 
 /// Writes businesses and keys.
 #[async_trait]
 pub trait AccountStore: AccountReader {
-    /// Stores a business that is new, and answers the id that it gave it. `business.id` is not looked at.
+    /// Stores a new business and returns the id that it was given. `business.id` is ignored.
     ///
     /// # Errors
-    /// [`StoreError::Duplicate`](forecourt_kernel::StoreError::Duplicate) if another one has its tag.
+    /// [`StoreError::Duplicate`](forecourt_kernel::StoreError::Duplicate) if another business has its tag.
     async fn insert_business(&mut self, business: &Business) -> StoreResult<BusinessId>;
 
-    /// Stores a business that has changed.
+    /// Stores a changed business.
     async fn update_business(&mut self, business: &Business) -> StoreResult<()>;
 
-    /// Removes a business and everything it owns but its keys, which then belong to a business that is no more. It is gone for
-    /// every reader, and its tag is free, when this commits; what of its property is more than one transaction removes goes in
-    /// the background.
+    /// Deletes a business and everything it owns except its keys, which then belong to a business that no longer exists. On
+    /// commit it disappears for every reader, and its tag is free. Records that one transaction cannot remove are removed in the
+    /// background.
     async fn delete_business(&mut self, id: BusinessId) -> StoreResult<()>;
 
     /// Stores a new key.
     async fn insert_key(&mut self, key: &ApiKey) -> StoreResult<()>;
 
-    /// Marks a key as revoked from `at` on; an earlier revocation stands. Returns whether the key exists.
+    /// Marks a key as revoked from `at` on. An earlier revocation is kept. Returns `false` if the key does not exist.
     async fn revoke_key(&mut self, key: &KeyId, at: Timestamp) -> StoreResult<bool>;
 
-    /// Has a key that is not revoked expire at `at`. Returns whether there is such a key; no other transaction revokes it until
-    /// this one ends.
+    /// Makes a key that is not revoked expire at `at`. Returns `false` if there is no such key. No other transaction can revoke
+    /// the key until this one ends.
     async fn expire_key(&mut self, key: &KeyId, at: Timestamp) -> StoreResult<bool>;
 
-    /// Stores the hours in which keys were last used, where a later one is not stored yet. Keys come in their order, so that no
-    /// two servers wait for each other.
+    /// Stores the hours in which keys were last used, unless a later one is stored. Keys must be in order, so that two servers
+    /// cannot deadlock.
     async fn note_key_uses(&mut self, uses: &[(KeyId, Timestamp)]) -> StoreResult<()>;
 }

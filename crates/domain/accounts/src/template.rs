@@ -1,14 +1,14 @@
 //! Texts with placeholders: the part of Mustache that a plain-text mail needs.
 //!
-//! `{{name}}` is replaced by a value. What stands between `{{#name}}` and `{{/name}}` is kept only if the value is not empty, what
-//! stands between `{{^name}}` and `{{/name}}` only if it is. The tag of a section that is alone on its line takes the line with it.
-//! Nothing is escaped, and values are never read as templates.
+//! `{{name}}` is replaced by a value. The text between `{{#name}}` and `{{/name}}` is kept only if the value is not empty, and
+//! the text between `{{^name}}` and `{{/name}}` only if it is empty. If the tag of a section is alone on its line, the whole line
+//! is removed. Nothing is escaped, and values are never parsed as templates.
 
 use std::borrow::Cow;
 
 use forecourt_kernel::quoted;
 
-/// How deep sections can be within each other.
+/// The maximum nesting depth of sections.
 const MAX_DEPTH: usize = 8;
 
 /// A text with placeholders.
@@ -27,12 +27,12 @@ enum Part {
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Section {
     name: String,
-    /// Whether it is there for a value that is empty, instead of one that is not.
+    /// Set for a section that is shown if the value is empty.
     inverted: bool,
     parts: Vec<Part>,
 }
 
-/// Why a text is no template.
+/// The reason for refusing a template.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum InvalidTemplate {
     /// A tag has no end on its line.
@@ -41,20 +41,20 @@ pub enum InvalidTemplate {
         /// The line, counted from 1.
         line: usize,
     },
-    /// What stands between the braces is no tag.
+    /// The text between the braces is not a tag.
     #[error(
         "has {tag} between the braces in line {line}; known are {{{{name}}}}, {{{{#name}}}}, {{{{^name}}}} and {{{{/name}}}}"
     )]
     UnknownTag {
-        /// What stands there.
+        /// The text.
         tag: String,
         /// The line, counted from 1.
         line: usize,
     },
-    /// A section is ended that is not the innermost one.
+    /// The end of a section that is not the innermost open one.
     #[error("ends the section {name} in line {line}, where it is not open")]
     SectionNotOpen {
-        /// Its name.
+        /// The section's name.
         name: String,
         /// The line, counted from 1.
         line: usize,
@@ -62,10 +62,10 @@ pub enum InvalidTemplate {
     /// A section has no end.
     #[error("does not end the section {name}")]
     UnclosedSection {
-        /// Its name.
+        /// The section's name.
         name: String,
     },
-    /// Sections are within each other too deep.
+    /// Sections are nested too deeply.
     #[error("has more than {MAX_DEPTH} sections within each other")]
     TooDeep,
 }
@@ -95,7 +95,7 @@ impl<'a> Tag<'a> {
 }
 
 impl Template {
-    /// Reads a template.
+    /// Parses a template.
     ///
     /// # Errors
     /// [`InvalidTemplate`].
@@ -145,21 +145,21 @@ impl Template {
         Ok(Self { parts: current.parts })
     }
 
-    /// The text, with what `value` has for each name.
+    /// Renders the text with the values that `value` returns for the names.
     pub fn render<'v>(&self, value: impl Fn(&str) -> Cow<'v, str>) -> String {
         let mut text = String::new();
         render(&self.parts, &value, &mut text);
         text
     }
 
-    /// The names in it, each as often as it is used.
+    /// Returns the names in the template, repeated as often as they are used.
     pub fn names(&self) -> Vec<&str> {
         let mut names = Vec::new();
         collect_names(&self.parts, &mut names);
         names
     }
 
-    /// Whether the value of that name is shown whenever it is not empty, whatever the others are.
+    /// Returns `true` if the value of that name is shown whenever it is not empty, regardless of the other values.
     pub fn always_shows(&self, name: &str) -> bool {
         always_shows(&self.parts, name)
     }
@@ -175,7 +175,7 @@ impl Section {
     }
 }
 
-/// The line, or only the tag if it is alone there and that of a section.
+/// Returns the line, or only its tag if the line has nothing but the tag of a section.
 fn without_line(line: &str) -> &str {
     let alone = line.trim();
     let of_section = ["{{#", "{{^", "{{/"].iter().any(|begin| alone.starts_with(begin));

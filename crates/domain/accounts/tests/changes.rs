@@ -1,4 +1,4 @@
-//! When a business was last changed.
+//! The time of a business's last change.
 
 #![expect(clippy::unwrap_used, reason = "what goes wrong in a test fails it")]
 
@@ -7,7 +7,7 @@ use forecourt_kernel::Timestamp;
 
 const NOW: Timestamp = Timestamp::from_epoch_seconds(1_772_357_400);
 
-/// The business that is called `name` from now on.
+/// Renames the business to `name`.
 fn named(stored: Option<&Business>, name: &str) -> Business {
     let file: BusinessFile = serde_json::from_value(serde_json::json!({"tag": "acme", "name": name})).unwrap();
     file.apply(stored, &[], NOW).unwrap()

@@ -1,4 +1,4 @@
-//! Whatever file an operator applies, a business is made of it or every fault is named, and soon.
+//! Applying any file makes a business or names every fault, in bounded time.
 
 #![expect(
     clippy::disallowed_methods,
@@ -55,7 +55,7 @@ const TOKENS: &[&[u8]] = &[
     b"\xff",
 ];
 
-/// A stopwatch that is started.
+/// Starts a stopwatch.
 fn stopwatch() -> Stopwatch {
     let begin = Instant::now();
     Stopwatch::new(move || begin.elapsed(), env::var(SECONDS).ok().as_deref())

@@ -1,4 +1,4 @@
-//! The store in memory keeps the contracts.
+//! The store in memory meets the contracts.
 
 use forecourt_accounts::Business;
 use forecourt_accounts::testing::{MemoryAccounts, account_store_contract, idempotency_store_contract};

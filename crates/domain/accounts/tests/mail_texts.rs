@@ -1,4 +1,4 @@
-//! The words of mails: the program's, and those of a business.
+//! The texts of mails: the program's, and those of a business.
 
 #![expect(clippy::unwrap_used, reason = "what goes wrong in a test fails it")]
 
@@ -6,7 +6,7 @@ use forecourt_accounts::{Business, BusinessFile, InvalidBusinessFile, MailConten
 use forecourt_kernel::{BusinessId, Mail, Timestamp};
 use serde_json::{Value, json};
 
-/// What is sent to somebody who has a key.
+/// A mail to somebody who has a key.
 struct KeyMail<'a> {
     name: &'a str,
     key: &'a str,
@@ -42,7 +42,7 @@ impl MailContent for KeyMail<'_> {
 
 const ANN: KeyMail<'_> = KeyMail { name: "Ann", key: "k7" };
 
-/// A business with these settings, or the paths at which they are refused.
+/// Applies these settings, and returns the business or the paths of the faults.
 fn with(settings: &Value) -> Result<Business, Vec<String>> {
     let file = json!({"tag": "acme", "name": "Acme", "settings": settings});
     let file: BusinessFile = serde_json::from_value(file).unwrap();
@@ -53,7 +53,7 @@ fn with(settings: &Value) -> Result<Business, Vec<String>> {
     })
 }
 
-/// The subject and the text that it sends.
+/// Returns the subject and the text of the mail that the business sends.
 fn sent(settings: &Value) -> [String; 2] {
     let Mail { subject, text, .. } = with(settings).unwrap().mail("ann@example.com", &ANN);
     [subject, text]
@@ -146,7 +146,7 @@ fn words_are_validated_when_they_are_set() {
     ] {
         assert_eq!(key(json!({"text": text})), [TEXT], "{text:?}");
     }
-    // All at once.
+    // All faults at once.
     assert_eq!(
         key(json!({"subject": "{{a}}{{b}}", "text": "no key"})),
         [SUBJECT, SUBJECT, TEXT]
@@ -166,7 +166,7 @@ fn null_takes_the_words_away_again() {
     assert_eq!(apply(json!({})).settings, stored.settings);
     let without = apply(json!({"language": null, "mail_texts": null})).settings;
     assert_eq!((without.language.as_ref(), without.mail_texts.as_ref()), (None, None));
-    // A server of the version before reads settings that do not use them.
+    // A server of the previous release can read settings that do not use them.
     let kept = serde_json::to_value(&without).unwrap();
     assert!(kept.get("language").is_none() && kept.get("mail_texts").is_none());
 }

@@ -17,11 +17,11 @@ forecourt_kernel::ids! {
 
 /// The tags of an article.
 pub type Tags = BoundedList<Line>;
-/// The articles that an article names.
+/// The articles to which an article refers.
 pub type Related = BoundedList<ArticleId>;
-/// What an article is about.
+/// The summary of an article.
 pub type SummaryHtml = Html<MAX_TEXT_CHARS>;
-/// The article itself.
+/// The content of an article.
 pub type ContentHtml = Html<MAX_ARTICLE_CHARS>;
 
 impl FromJson for ArticleId {
@@ -30,7 +30,7 @@ impl FromJson for ArticleId {
     }
 }
 
-/// When an article becomes public, in epoch seconds: from 1970 to the year 9999.
+/// The time from which an article is public, in epoch seconds: from 1970 to the year 9999.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PublicationTime(pub Timestamp);
@@ -65,36 +65,36 @@ impl utoipa::PartialSchema for PublicationTime {
 #[cfg(feature = "openapi")]
 impl utoipa::ToSchema for PublicationTime {}
 
-// The serialised forms of both parts are also what storage keeps, each by itself, so that a list need not read what it does not
-// show: a new field needs `#[serde(default)]` before its type, and none is ever renamed.
+// The serialised forms of both parts are also the stored forms. Each part is stored separately, so that a list does not read what
+// it does not show. A new field needs `#[serde(default)]` before its type, and no field is ever renamed.
 forecourt_kernel::fields! {
-    /// What a list shows of an article.
+    /// The fields of an article in lists.
     content ArticleHead;
-    /// What a list shows of an article, to be written.
+    /// The fields of an article in lists, as they are written.
     changes HeadChanges;
 
-    /// The slug of its address, unique per business; by default made of the title.
+    /// The slug of its address, unique per business; by default made from the title.
     url: Slug;
     /// Title.
     title: Line;
     /// Any text.
     category: Line;
-    /// The name that is shown.
+    /// The author's name, as it is shown.
     author: Line;
-    /// draft by default; published with a published_at in the future reads scheduled until then.
+    /// draft by default. A published article whose published_at is in the future is shown as scheduled until then.
     status: ArticleStatus;
     /// Any texts, each once.
     tags: Tags;
-    /// When it becomes public, epoch seconds; by default the moment at which it is first published, and before that the one of its
-    /// creation.
+    /// Time from which the article is public, epoch seconds. By default the time at which it is first published; until then, the
+    /// time of its creation.
     published_at: PublicationTime;
 }
 
 forecourt_kernel::fields! {
-    /// What the full view shows besides.
+    /// The additional fields of the full view.
     #[derive(Default)]
     content ArticleBody;
-    /// What the full view shows besides, to be written.
+    /// The additional fields of the full view, as they are written.
     changes BodyChanges;
 
     /// HTML, sanitised to the elements and attributes that the documentation lists.
@@ -103,25 +103,25 @@ forecourt_kernel::fields! {
     summary_image: ImageAddress;
     /// The address of a small image; http or https.
     summary_thumbnail: ImageAddress;
-    /// HTML, sanitised as the summary is.
+    /// HTML, sanitised like the summary.
     content: ContentHtml;
     /// The ids of other articles of the business, each once.
     related: Related;
 }
 
-/// An article to be changed. Only the supplied fields change.
+/// Changes to an article. Only the supplied fields change.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize)]
 pub struct ArticleChanges {
-    /// What a list shows.
+    /// The fields in lists.
     #[serde(flatten)]
     pub head: HeadChanges,
-    /// What the full view shows besides.
+    /// The additional fields of the full view.
     #[serde(flatten)]
     pub body: BodyChanges,
 }
 
 impl ArticleChanges {
-    /// What is wrong with what was sent, each fault with the path to it.
+    /// Returns the faults of the body, each with the path to it.
     pub fn faults(&self) -> ValidationErrors {
         let mut errors = self.head.faults();
         let untitled = self.head.title.value().is_some_and(|title| title.trim().is_empty());
@@ -133,13 +133,13 @@ impl ArticleChanges {
     }
 }
 
-/// An article to be created.
+/// A new article.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize)]
 #[serde(transparent)]
 pub struct NewArticle(pub ArticleChanges);
 
 impl NewArticle {
-    /// What is wrong with what was sent, each fault with the path to it.
+    /// Returns the faults of the body, each with the path to it.
     pub fn faults(&self) -> ValidationErrors {
         let mut errors = ValidationErrors::new();
         if self.0.head.title == forecourt_kernel::Field::Absent {
@@ -150,10 +150,11 @@ impl NewArticle {
     }
 }
 
-/// How an article is written: its title is not blank, and no status is written that its time makes.
+/// The schema of a body that writes an article. Its title is not blank, and its status is not `scheduled`, which follows from the
+/// time.
 ///
-/// Both are declared anew, not beside what they are in `HeadChanges`: two declarations of a member are more than some generators of
-/// clients can merge.
+/// The schema declares both members on its own and not beside their declarations in `HeadChanges`, because some client generators
+/// cannot merge two declarations of a member.
 #[cfg(feature = "openapi")]
 #[expect(
     deprecated,
@@ -241,7 +242,7 @@ impl utoipa::ToSchema for NewArticle {
 }
 
 impl ArticleHead {
-    /// What is said of an article of which nothing is known, made at `now`.
+    /// The defaults of the fields of an article that is made at `now`.
     pub fn blank(now: Timestamp) -> Self {
         Self {
             url: Slug::default(),
@@ -254,7 +255,7 @@ impl ArticleHead {
         }
     }
 
-    /// The status that it reads as at `now`.
+    /// The status that is shown at `now`.
     pub fn status_at(&self, now: Timestamp) -> ArticleStatus {
         match self.status {
             ArticleStatus::Published if self.published_at.0 > now => ArticleStatus::Scheduled,
@@ -263,36 +264,36 @@ impl ArticleHead {
     }
 }
 
-/// How far the publication of an article has come.
+/// The state of an article's publication.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Publication {
-    /// Whether it was once recorded that the article has become public.
+    /// Set once an event has recorded that the article became public.
     pub announced: bool,
-    /// Whether no time was ever sent for it, and the article was not published yet.
+    /// Set if no time was ever sent for the article and it has not been published yet.
     pub undated: bool,
 }
 
 /// An article.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Article {
-    /// Its number, unique across businesses.
+    /// The article's id, unique across businesses.
     pub id: ArticleId,
-    /// Which state of it this is.
+    /// The record's version.
     pub version: Version,
-    /// When it was made.
+    /// The time of its creation.
     pub created: Timestamp,
-    /// When it last changed.
+    /// The time of its last change.
     pub updated: Timestamp,
-    /// How far its publication has come.
+    /// The state of its publication.
     pub publication: Publication,
-    /// What a list shows.
+    /// The fields in lists.
     pub head: ArticleHead,
-    /// What the full view shows besides.
+    /// The additional fields of the full view.
     pub body: ArticleBody,
 }
 
 impl Article {
-    /// Leaves out the related articles that are gone; the version is that of what is shown then.
+    /// Drops related articles that no longer exist. The version becomes that of the representation without them.
     pub fn retain_related(&mut self, exists: impl Fn(&ArticleId) -> bool) {
         if self.body.related.iter().all(&exists) {
             return;
@@ -303,7 +304,8 @@ impl Article {
         self.body.related = Related::new(related).unwrap_or_default();
     }
 
-    /// Its version, for telling representations apart: that it has become public since it was last written shows without a write.
+    /// Returns the version of the representation at `now`. It differs from the record's if the article became public since its
+    /// last write, because that shows without a write.
     pub fn version_at(&self, now: Timestamp) -> Version {
         let status = self.head.status_at(now);
         if status == self.head.status_at(self.updated) {

@@ -1,11 +1,11 @@
-//! Blog articles: what a dealership writes, and when the public may read it.
+//! Blog articles of a dealership, and their publication.
 //!
-//! [`Article`] is the record; the use cases are the functions of this crate ([`create_article`], [`publish_due_article`] …), each
-//! over the ports [`ArticleReader`] and [`ArticleStore`]; [`FullArticle`] and [`SimpleArticle`] are what the API and webhooks
-//! show. The rules are those of the contract's sections "Blog article" and "Blog", and of decisions §8.
+//! [`Article`] is the record. The use cases are the functions of this crate ([`create_article`], [`publish_due_article`] …), each
+//! over the ports [`ArticleReader`] and [`ArticleStore`]. [`FullArticle`] and [`SimpleArticle`] are the representations in the
+//! API and webhooks. The rules are those of the contract's sections "Blog article" and "Blog", and of decisions §8.
 //!
-//! An article is public from its time on for everybody who reads it, by the clock alone. That it has become public is an event,
-//! which is recorded once.
+//! An article is public for every reader from its time on; this depends on the clock alone. An event that records its publication
+//! is written once.
 //!
 //! With the feature `testing` the crate has a store in memory:
 //!
@@ -28,7 +28,7 @@
 //! # }
 //! ```
 //!
-//! and the suite that every store is held to, `testing::article_store_contract`.
+//! and the contract suite for every store, `testing::article_store_contract`.
 
 mod article;
 mod error;

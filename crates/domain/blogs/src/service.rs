@@ -1,4 +1,4 @@
-//! The use cases. Each reads as the contract's sentence does; none begins, commits or retries a transaction.
+//! The use cases. Each follows the wording of the contract. None begins, commits or retries a transaction.
 
 use std::collections::HashSet;
 
@@ -13,10 +13,10 @@ use crate::{
     ArticleStatus, ArticleStore, FullArticle, ListedArticle, NewArticle, Publication, PublicationTime, Shown, Slug,
 };
 
-/// How many slugs are looked up at once while a free one is sought; each time twice as many.
-const FIRST_LOOK: usize = 20;
+/// The number of slugs that the first lookup for a free slug tries. Each further lookup tries twice as many.
+const FIRST_CANDIDATES: usize = 20;
 
-/// A page of the caller's articles, newest first.
+/// Returns a page of the caller's articles, newest first.
 ///
 /// # Errors
 /// [`ArticleError::Store`].
@@ -30,7 +30,7 @@ pub async fn list_articles(
     Ok(store.articles(by.business_id(), filter, clock.now(), page).await?)
 }
 
-/// The same page, for the simple view.
+/// Returns the same page for the simple view.
 ///
 /// # Errors
 /// [`ArticleError::Store`].
@@ -44,7 +44,7 @@ pub async fn list_article_heads(
     Ok(store.article_heads(by.business_id(), filter, clock.now(), page).await?)
 }
 
-/// One of the caller's articles.
+/// Returns one of the caller's articles.
 ///
 /// # Errors
 /// [`ArticleError::NotFound`], [`ArticleError::Store`].
@@ -55,11 +55,11 @@ pub async fn read_article(store: &mut dyn ArticleReader, by: &Caller, id: Articl
         .ok_or(ArticleError::NotFound(id))
 }
 
-/// What is wrong with the other records that `changes` of the article `id`, which may be new, refer to: a slug that another
-/// article has, related articles that the business lacks.
+/// Returns the faults in what `changes` of the article `id` refer to: a slug that another article has, or related articles that
+/// the business lacks. `id` is `None` for a new article.
 ///
 /// # Errors
-/// As the store's.
+/// If the store fails.
 pub async fn validate_references(
     store: &mut dyn ArticleReader,
     by: &Caller,
@@ -86,7 +86,7 @@ pub async fn validate_references(
     Ok(errors)
 }
 
-/// Takes in an article, validated by [`NewArticle::faults`], and makes its slug of its title where none was sent.
+/// Creates an article, validated by [`NewArticle::faults`]. If no slug was sent, it is made from the title.
 ///
 /// # Errors
 /// [`ArticleError::Invalid`], [`ArticleError::Store`].
@@ -124,7 +124,8 @@ pub async fn create_article(
     Ok(article)
 }
 
-/// Changes the supplied fields of an article, validated by [`ArticleChanges::faults`]. A slug that null takes away is made of the title again.
+/// Changes the supplied fields of an article, validated by [`ArticleChanges::faults`]. If the slug is sent as null, it is made
+/// from the title again.
 ///
 /// # Errors
 /// [`ArticleError::Invalid`], then [`ArticleError::NotFound`], then [`ArticleError::VersionMismatch`]; [`ArticleError::Store`].
@@ -170,7 +171,7 @@ pub async fn update_article(
     save(store, business, article, now).await
 }
 
-/// Removes an article. Where others name it as related, it is left out from then on.
+/// Deletes an article. Articles that name it as related no longer show it.
 ///
 /// # Errors
 /// [`ArticleError::NotFound`], then [`ArticleError::VersionMismatch`]; [`ArticleError::Store`].
@@ -188,7 +189,7 @@ pub async fn delete_article(
     Ok(store.delete_article(business, id).await?)
 }
 
-/// Records that a scheduled article has become public, unless it was withdrawn, put off, or recorded meanwhile.
+/// Records that a scheduled article has become public, unless it was withdrawn, postponed, or recorded meanwhile.
 ///
 /// # Errors
 /// [`ArticleError::Store`].
@@ -206,14 +207,14 @@ pub async fn publish_due_article(
     if article.publication.announced || article.head.status_at(now) != ArticleStatus::Published {
         return Ok(());
     }
-    // It reads otherwise than when it was last written.
+    // Its status is shown differently than when it was last written.
     article.version = article.version.next();
     article.updated = now.max(article.updated);
     save(store, business, article, now).await.map(drop)
 }
 
-/// Lays what was sent over an article; what is to be there once is. One that is published for the first time takes the moment of
-/// that, unless a time was sent for it (decisions §8).
+/// Merges the changes into an article and removes repeated tags and related articles. An article that is published for the first
+/// time takes the current time, unless a time was sent for it (decisions §8).
 fn apply(
     changes: ArticleChanges,
     head: &mut ArticleHead,
@@ -248,7 +249,7 @@ fn apply(
     }
 }
 
-/// Each element where it first comes.
+/// Keeps the first occurrence of each element.
 fn distinct<T: Clone + Eq + std::hash::Hash>(list: BoundedList<T>) -> BoundedList<T> {
     let mut seen = HashSet::new();
     let mut items = list.into_vec();
@@ -256,7 +257,7 @@ fn distinct<T: Clone + Eq + std::hash::Hash>(list: BoundedList<T>) -> BoundedLis
     BoundedList::new(items).unwrap_or_default()
 }
 
-/// Stores what an article has become, and records it if it is public for the first time.
+/// Stores a changed article, and records an event if it is public for the first time.
 async fn save(
     store: &mut dyn ArticleStore,
     business: BusinessId,
@@ -272,7 +273,7 @@ async fn save(
     Ok(article)
 }
 
-/// A slug for a title that no other article has; `None` if nothing of the title can be read.
+/// Returns a slug for a title that no other article has; `None` if no letter of the title can be transcribed.
 async fn slug_of(
     store: &mut dyn ArticleStore,
     business: BusinessId,
@@ -285,14 +286,14 @@ async fn slug_of(
     }
 }
 
-/// `slug`, or with the first number from 2 on behind it that makes it one which no other article has.
+/// Returns `slug` if it is free, or else `slug` with the first number from 2 on that makes it free.
 async fn free(
     store: &mut dyn ArticleStore,
     business: BusinessId,
     slug: Slug,
     except: Option<ArticleId>,
 ) -> StoreResult<Slug> {
-    let (mut first, mut count) = (1, FIRST_LOOK);
+    let (mut first, mut count) = (1, FIRST_CANDIDATES);
     loop {
         let candidates: Vec<Slug> = (first..first + count)
             .map(|number| {

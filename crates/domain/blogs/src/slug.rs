@@ -6,15 +6,16 @@ use forecourt_kernel::{FromJson, InvalidValue, bounds::MAX_LINE_CHARS};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// How long a slug is at most that is made of a title: there is room for a number behind it.
+/// The maximum length of a slug that is made from a title. It leaves room for a number after it.
 const MAX_STEM_CHARS: usize = 200;
 
-/// Lowercase letters, digits and hyphens between them (contract, "Blog article"). Empty only in an article that has none yet.
+/// Words of lowercase letters and digits, joined by hyphens (contract, "Blog article"). Empty only in an article that has no slug
+/// yet.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Slug(String);
 
-/// The text is no slug.
+/// The text is not a slug.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("must be lowercase letters and digits with single hyphens between them, at most 255 characters")]
 pub struct InvalidSlug;
@@ -39,23 +40,23 @@ impl Slug {
         }
     }
 
-    /// A title in any script, in Latin letters; `None` if nothing of it can be read.
+    /// Makes a slug from a title in any script, in Latin letters; `None` if no letter can be transcribed.
     pub(crate) fn of_title(title: &str) -> Option<Self> {
         let whole = slug::slugify(title);
         let short = match whole.get(..MAX_STEM_CHARS) {
-            // It ends with the last word that fits.
+            // The slug ends with the last word that fits.
             Some(start) => start.rsplit_once('-').map_or(start, |(words, _)| words),
             None => whole.as_str(),
         };
         Self::new(short).ok()
     }
 
-    /// The slug of what has no other name than its number.
+    /// Makes a slug from the number of an article, if nothing else can name it.
     pub(crate) fn of_number(number: i64) -> Self {
         Self(number.to_string())
     }
 
-    /// The same with a number behind it.
+    /// Returns the slug with a number after it.
     pub(crate) fn numbered(&self, number: usize) -> Self {
         Self(format!("{}-{number}", self.0))
     }

@@ -1,4 +1,4 @@
-//! Where an article stands (contract, "States and transitions").
+//! The status of an article (contract, "States and transitions").
 
 use std::str::FromStr;
 
@@ -6,7 +6,7 @@ use forecourt_kernel::{FromJson, InvalidValue};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Where an article stands. Draft and published are written; scheduled is what a published article reads as before its time.
+/// Status of an article. Callers write draft or published. A published article is shown as scheduled before its time.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
@@ -16,12 +16,12 @@ pub enum ArticleStatus {
     Draft,
     /// The public may read it.
     Published,
-    /// The public may read it when its time has come.
+    /// The public may read it from its time on.
     Scheduled,
 }
 
 impl ArticleStatus {
-    /// The name that callers and storage use.
+    /// The name in the API and in storage.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Draft => "draft",
@@ -31,7 +31,7 @@ impl ArticleStatus {
     }
 }
 
-/// The text names no status.
+/// The text is not the name of a status.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("must be draft, published or scheduled")]
 pub struct UnknownStatus;
@@ -47,7 +47,7 @@ impl FromStr for ArticleStatus {
     }
 }
 
-/// A status as it is written: an article is scheduled by its time.
+/// Reads a status as callers write it. They cannot write scheduled, which follows from the time.
 impl FromJson for ArticleStatus {
     fn from_json(value: Value) -> Result<Self, InvalidValue> {
         match value.as_str() {

@@ -1,4 +1,4 @@
-//! The ports: what this area needs of the storage of its records.
+//! The ports for the storage of articles.
 
 use std::collections::HashSet;
 
@@ -7,27 +7,27 @@ use forecourt_kernel::{BusinessId, EventLog, Page, PageRequest, Range, StoreResu
 
 use crate::{Article, ArticleBody, ArticleHead, ArticleId, ArticleStatus, Publication, Slug};
 
-/// Which articles a list is of. What is `None` does not narrow it.
+/// A filter for lists of articles. A field that is `None` does not narrow the list.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct ArticleFilter {
-    /// Reading so at the time of the list.
+    /// Articles that have this status at the time of the list.
     pub status: Option<ArticleStatus>,
-    /// Of this category.
+    /// Articles of this category.
     pub category: Option<TextFilter>,
-    /// By this author.
+    /// Articles by this author.
     pub author: Option<TextFilter>,
-    /// With this tag.
+    /// Articles with this tag.
     pub tag: Option<String>,
-    /// With this slug.
+    /// The article with this slug.
     pub url: Option<String>,
-    /// Made then.
+    /// Articles created in this range.
     pub created: Option<Range<Timestamp>>,
-    /// Last changed then.
+    /// Articles last changed in this range.
     pub updated: Option<Range<Timestamp>>,
 }
 
 impl ArticleFilter {
-    /// Whether an article passes at `now`.
+    /// Returns `true` if an article passes the filter at `now`.
     pub fn matches(&self, article: &Article, now: Timestamp) -> bool {
         let Self {
             status,
@@ -53,31 +53,31 @@ impl ArticleFilter {
     }
 }
 
-/// An article as the simple view needs it.
+/// An article with the fields of the simple view.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ListedArticle {
-    /// Its number.
+    /// The article's id.
     pub id: ArticleId,
-    /// What a list shows.
+    /// The fields in lists.
     pub head: ArticleHead,
 }
 
-/// An article that has become public, which is still to be recorded.
+/// An article that has become public without an event that records it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct DuePublication {
-    /// Whose it is.
+    /// The business that owns the article.
     pub business: BusinessId,
-    /// Which one.
+    /// The article.
     pub article: ArticleId,
 }
 
-/// Where articles are read. Of the ids in `related`, those of articles that are gone are left out; the version then shows it.
+/// Reads articles. Ids of deleted articles are left out of `related`, and the version reflects that.
 #[async_trait]
 pub trait ArticleReader: Send {
-    /// The article, or `None` if the business has none of that id.
+    /// Returns the article, or `None` if the business has none with that id.
     async fn article(&mut self, business: BusinessId, id: ArticleId) -> StoreResult<Option<Article>>;
 
-    /// A page of the business's articles that pass `filter` at `now`, newest first.
+    /// Returns a page of the business's articles that pass `filter` at `now`, newest first.
     async fn articles(
         &mut self,
         business: BusinessId,
@@ -86,7 +86,7 @@ pub trait ArticleReader: Send {
         page: &PageRequest,
     ) -> StoreResult<Page<Article>>;
 
-    /// The same page, without what the simple view does not show.
+    /// Returns the same page with only the fields of the simple view.
     async fn article_heads(
         &mut self,
         business: BusinessId,
@@ -95,10 +95,10 @@ pub trait ArticleReader: Send {
         page: &PageRequest,
     ) -> StoreResult<Page<ListedArticle>>;
 
-    /// Those of `ids` that are articles of the business.
+    /// Returns the ids among `ids` that are articles of the business.
     async fn known_articles(&mut self, business: BusinessId, ids: &[ArticleId]) -> StoreResult<HashSet<ArticleId>>;
 
-    /// Those of `slugs` that articles of the business have, other than `except`.
+    /// Returns the slugs among `slugs` that belong to articles of the business other than `except`.
     async fn taken_slugs(
         &mut self,
         business: BusinessId,
@@ -107,17 +107,17 @@ pub trait ArticleReader: Send {
     ) -> StoreResult<HashSet<Slug>>;
 }
 
-/// Where articles are kept. All that is done through one of them commits together or not at all.
+/// Stores articles. All changes through one value commit together or not at all.
 #[async_trait]
 pub trait ArticleStore: ArticleReader + EventLog {
-    /// Keeps everybody else from writing articles of the business until the transaction ends: so what [`ArticleReader::taken_slugs`]
-    /// says holds until then.
+    /// Prevents other transactions from writing articles of the business until this one ends. The result of
+    /// [`ArticleReader::taken_slugs`] stays true until then.
     async fn lock_articles(&mut self, business: BusinessId) -> StoreResult<()>;
 
     /// Locks the article against other writers until the transaction ends, and returns it.
     async fn lock_article(&mut self, business: BusinessId, id: ArticleId) -> StoreResult<Option<Article>>;
 
-    /// Stores a new article, whose slug may be empty until it is saved with one.
+    /// Stores a new article. Its slug may be empty until it is saved with one.
     ///
     /// # Errors
     /// [`StoreError::Duplicate`](forecourt_kernel::StoreError::Duplicate) if another article of the business has the slug.
@@ -130,16 +130,16 @@ pub trait ArticleStore: ArticleReader + EventLog {
         at: Timestamp,
     ) -> StoreResult<Article>;
 
-    /// Stores what an article has become.
+    /// Stores a changed article.
     ///
     /// # Errors
     /// As for [`ArticleStore::insert_article`].
     async fn save_article(&mut self, business: BusinessId, article: &Article) -> StoreResult<()>;
 
-    /// Removes an article.
+    /// Deletes an article.
     async fn delete_article(&mut self, business: BusinessId, id: ArticleId) -> StoreResult<()>;
 
-    /// At most `limit` articles of all businesses that have become public by `now` without that having been recorded, the first
-    /// to become public first.
+    /// Returns at most `limit` articles of all businesses that have become public by `now` without an event that records it.
+    /// Those that became public first come first.
     async fn due_publications(&mut self, now: Timestamp, limit: u32) -> StoreResult<Vec<DuePublication>>;
 }

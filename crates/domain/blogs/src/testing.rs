@@ -1,4 +1,4 @@
-//! A store in memory, and what every store of articles must do.
+//! A store in memory, and the contract suite for stores of articles.
 
 #![expect(clippy::expect_used, reason = "this is for tests, which fail so")]
 
@@ -35,7 +35,7 @@ impl MemoryArticles {
         own.map(|(_, article)| article)
     }
 
-    /// An article as it is read.
+    /// Returns an article as readers see it.
     fn shown(&self, business: BusinessId, article: &Article) -> Article {
         let mut article = article.clone();
         let exists = |id: &ArticleId| self.articles.get(id).is_some_and(|(owner, _)| *owner == business);
@@ -44,7 +44,7 @@ impl MemoryArticles {
     }
 }
 
-/// What keeps articles in memory, perhaps beside other records: it is an [`ArticleStore`].
+/// A type that keeps articles in memory, perhaps with other records, and so implements [`ArticleStore`].
 pub trait HoldsArticles: Send {
     /// The articles.
     fn held_articles(&mut self) -> &mut MemoryArticles;
@@ -175,13 +175,13 @@ impl<S: HoldsArticles + EventLog> ArticleStore for S {
     }
 }
 
-/// When the suite takes place.
+/// The current time of the suite.
 const NOW: Timestamp = Timestamp::from_epoch_seconds(1_790_000_000);
 
-/// An article with something in every field that `changes` does not say.
+/// An article with a value in every field that `changes` does not set.
 ///
 /// # Panics
-/// If `changes` are not valid.
+/// If `changes` is not valid.
 pub fn an_article(url: &str, changes: Value) -> (ArticleHead, ArticleBody) {
     let sample = json!({
         "url": url, "title": "Šest \"pravila\" \u{1f697}", "category": "Advice", "author": "Sam Hill", "tags": ["mot", "Winter"],
@@ -199,10 +199,10 @@ pub fn an_article(url: &str, changes: Value) -> (ArticleHead, ArticleBody) {
     (head, body)
 }
 
-/// Holds `store`, in which the two businesses have no articles, to all that a store of articles must do.
+/// Tests that `store` meets the contract of a store of articles. The two businesses must have no articles.
 ///
 /// # Panics
-/// If it does not do it.
+/// If the store violates the contract.
 pub async fn article_store_contract(store: &mut dyn ArticleStore, ours: BusinessId, theirs: BusinessId) {
     keeps_every_field(store, ours, theirs).await;
     leaves_out_what_is_gone(store, ours, theirs).await;
@@ -458,7 +458,7 @@ async fn lists_what_passes(store: &mut dyn ArticleStore, ours: BusinessId, their
             "{filter:?}"
         );
     }
-    // A list at another time is another list.
+    // At another time the list has other articles.
     let later = NOW.plus_seconds(1);
     let page = store
         .articles(ours, &status(ArticleStatus::Published), later, &PageRequest::first())

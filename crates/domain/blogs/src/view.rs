@@ -1,4 +1,4 @@
-//! The representation of an article that the API and webhooks show (contract, "Blog article").
+//! The representation of an article in the API and in webhooks (contract, "Blog article").
 
 use forecourt_kernel::{SiteId, Timestamp, Version, Viewed};
 use serde::Serialize;
@@ -8,10 +8,10 @@ use crate::{Article, ArticleBody, ArticleHead, ArticleId, ListedArticle};
 /// The main site.
 const SITE: SiteId = SiteId::new(0);
 
-/// An article as it is shown.
+/// An article in one of its views.
 pub type ArticleView<'a> = Viewed<SimpleArticle, FullArticle<'a>>;
 
-/// An article at the time that it is shown at.
+/// An article with the time at which it is shown.
 #[derive(Clone, Copy, Debug)]
 pub struct Shown<'a, A = Article> {
     /// The article.
@@ -81,7 +81,7 @@ impl<'a> From<&Shown<'a>> for FullArticle<'a> {
     }
 }
 
-/// An article as events show it, for the documentation.
+/// An example of an article in an event, for the documentation.
 #[cfg(feature = "openapi")]
 pub fn example_article() -> serde_json::Value {
     serde_json::json!({

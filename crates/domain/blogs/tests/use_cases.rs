@@ -1,4 +1,4 @@
-//! What the use cases do, on the store in memory.
+//! Tests of the use cases, on the store in memory.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "what goes wrong in a test fails it")]
 
@@ -57,7 +57,7 @@ impl Blog {
         update_article(&mut self.store, &self.clock, &self.by, id, changes).await
     }
 
-    /// Does what the background does: records what has become public.
+    /// Does the work of the background task: records the articles that have become public.
     async fn publish_due(&mut self) {
         let due = self.store.due_publications(self.clock.now(), 10).await.unwrap();
         for due in due {
@@ -210,7 +210,7 @@ async fn an_article_without_a_time_takes_that_of_its_first_publication() {
     blog.update(draft.id, json!({"status": "draft"})).await.unwrap();
     let again = blog.update(draft.id, json!({"status": "published"})).await.unwrap();
     assert_eq!(at(&again), NOW + 60, "once");
-    // One that was sent is kept, though it is the moment of creation.
+    // A time that was sent is kept, even if it equals the time of creation.
     let sent = blog
         .create(json!({"title": "c", "published_at": NOW + 120}))
         .await
@@ -262,7 +262,7 @@ async fn what_became_needless_meanwhile_is_left_alone() {
     let soon = json!({"title": "a", "status": "published", "published_at": NOW + 10});
     let article = blog.create(soon).await.unwrap();
     let business = blog.by.business_id();
-    // Taken as due by a server whose clock is ahead, and deleted by the time that another comes to it.
+    // One server, whose clock is ahead, found the article due. It was deleted before another server handled it.
     publish_due_article(&mut blog.store, &blog.clock, business, article.id)
         .await
         .unwrap();

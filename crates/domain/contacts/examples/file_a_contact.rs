@@ -1,4 +1,4 @@
-//! The use cases on the store in memory: a contact is filed, looked for, and moves.
+//! The use cases on the store in memory: a contact is filed, searched for, and changes its address.
 
 use forecourt_accounts::{Business, Caller, Rules};
 use forecourt_contacts::{

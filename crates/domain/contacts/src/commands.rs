@@ -1,5 +1,5 @@
-//! The requests of callers besides the fields of a contact: parsed, not yet checked against the business's lists or what storage
-//! holds.
+//! Requests of callers other than the fields of a contact: parsed, but not yet checked against the business's lists or stored
+//! data.
 
 use forecourt_kernel::{Phone, Range, StaffId, TextFilter, Timestamp, fold_email};
 
@@ -10,44 +10,44 @@ use crate::{Contact, keys::literal_key, keys::meaning};
 pub struct NewNote {
     /// The text; line breaks are part of it.
     pub note: String,
-    /// Who of the staff writes it.
+    /// The staff user who writes it.
     pub user: Option<StaffId>,
 }
 
-/// `PUT /2.0/contacts/{id}/follow-blocks`. What is `None` stays as it is.
+/// `PUT /2.0/contacts/{id}/follow-blocks`. A field that is `None` does not change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SetFollowBlocks {
-    /// Whether their address is to be left alone.
+    /// True to block mails to the contact's address.
     pub email: Option<bool>,
-    /// Whether their number is to be left alone.
+    /// True to block text messages to the contact's number.
     pub sms: Option<bool>,
 }
 
-/// Which contacts a list is of. What is `None` does not narrow it.
+/// A filter for lists of contacts. A field that is `None` does not narrow the list.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct ContactFilter {
-    /// With this address.
+    /// Contacts with this email address.
     pub email: Option<TextFilter>,
-    /// Of this name.
+    /// Contacts of this name.
     pub name: Option<WholeText>,
-    /// Of this company.
+    /// Contacts of this company.
     pub company: Option<WholeText>,
-    /// With this VAT registration number.
+    /// Contacts with this VAT registration number.
     pub vat: Option<WholeText>,
-    /// With this postcode.
+    /// Contacts with this postcode.
     pub zip: Option<WholeText>,
-    /// With this landline.
+    /// Contacts with this landline.
     pub telephone: Option<Phone>,
-    /// With this mobile.
+    /// Contacts with this mobile.
     pub mobile: Option<Phone>,
-    /// Made then.
+    /// Contacts created in this range.
     pub created: Option<Range<Timestamp>>,
-    /// Last changed then.
+    /// Contacts last changed in this range.
     pub updated: Option<Range<Timestamp>>,
 }
 
 impl ContactFilter {
-    /// Whether `contact` passes. What storage finds by its columns is what passes here.
+    /// Returns `true` if `contact` passes the filter. Storage must find the same contacts by its columns.
     pub fn matches(&self, contact: &Contact) -> bool {
         let Self {
             email,
@@ -77,7 +77,7 @@ impl ContactFilter {
     }
 }
 
-/// A filter by a whole text, compared without regard to case; `%` is an ordinary character in it (decisions §6).
+/// A filter by a whole text, compared without regard to case. `%` is an ordinary character in it (decisions §6).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct WholeText {
     key: String,
@@ -85,7 +85,7 @@ pub struct WholeText {
 }
 
 impl WholeText {
-    /// Wants this text.
+    /// A filter for this text.
     pub fn new(text: &str) -> Self {
         Self {
             key: meaning(text),
@@ -93,18 +93,18 @@ impl WholeText {
         }
     }
 
-    /// The comparison key (see [`ContactKeys`](crate::ContactKeys)) that every text that passes has, and what to find
-    /// candidates by in an index. It is empty if what is wanted is no text.
+    /// The comparison key (see [`ContactKeys`](crate::ContactKeys)) of every text that passes, by which an index finds
+    /// candidates. It is empty if the filter has no text.
     pub fn key(&self) -> &str {
         &self.key
     }
 
-    /// The [`literal_key`] of a text that passes, and what to check candidates by.
+    /// The [`literal_key`] of every text that passes, by which candidates are checked.
     pub fn literal(&self) -> &str {
         &self.literal
     }
 
-    /// Whether `text` passes.
+    /// Returns `true` if `text` passes.
     pub fn matches(&self, text: &str) -> bool {
         literal_key(text) == self.literal
     }

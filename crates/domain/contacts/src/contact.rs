@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::{DocumentReference, PhoneText};
 
-/// What a contact is to the business (decisions §6).
+/// The relation of a contact to the business (decisions §6).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum ContactType {
@@ -36,7 +36,7 @@ pub enum ContactType {
 }
 
 impl ContactType {
-    /// Every type, in the order of the decisions.
+    /// All types, in the order of the decisions.
     pub const ALL: &[Self] = &[
         Self::Customer,
         Self::Supplier,
@@ -58,7 +58,7 @@ impl ContactType {
         "Other",
     ];
 
-    /// The name, as records carry it.
+    /// The name in records.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Customer => "Customer",
@@ -82,13 +82,13 @@ impl FromStr for ContactType {
     }
 }
 
-/// Whether a contact agreed to be sent advertising.
+/// Consent to advertising.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum Marketing {
-    /// They did.
+    /// The contact consented.
     Yes,
-    /// They did not, or were not asked.
+    /// The contact did not consent, or was not asked.
     #[default]
     No,
 }
@@ -111,21 +111,21 @@ impl FromJson for Marketing {
     }
 }
 
-/// An email, or the empty text.
+/// An email address, or the empty text.
 pub type EmailText = OrEmpty<Email>;
 /// A day, or the empty text.
 pub type DateText = OrEmpty<Date>;
 /// A country, or the empty text.
 pub type CountryText = OrEmpty<Country>;
-/// What a contact is to the business.
+/// The types of a contact.
 pub type ContactTypes = Words<ContactType>;
-/// What is attached to a contact.
+/// References to documents that are attached to a contact.
 pub type References = BoundedList<DocumentReference>;
 
-// The serialised forms of these are also what storage keeps, as one document: a new field needs `#[serde(default)]` before the type in
-// which it is kept, and none is ever renamed.
+// The serialised forms of these types are also the stored form, one document: a new field needs `#[serde(default)]` before its
+// stored type, and no field is ever renamed.
 forecourt_kernel::fields! {
-    /// A postal address. What is unknown is empty.
+    /// A postal address. Unknown parts are empty.
     #[derive(Eq, Default, Serialize, Deserialize)]
     content Address;
     /// A postal address. No member is required.
@@ -149,10 +149,10 @@ forecourt_kernel::fields! {
 }
 
 impl Address {
-    /// Reads an address that is no field of a contact.
+    /// Reads an address that is not a field of a contact.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The faults of the address.
     pub fn read(value: Value, rules: &Rules<'_>) -> Result<Self, InvalidValue> {
         let changes = AddressChanges::from_json(value)?;
         let faults = Change::<Self, Rules<'_>>::shape_faults(&changes);
@@ -166,14 +166,14 @@ impl Address {
 }
 
 forecourt_kernel::fields! {
-    /// A driving licence. What is unknown is empty.
+    /// A driving licence. Unknown parts are empty.
     #[derive(Eq, Default, Serialize, Deserialize)]
     content License;
     /// A driving licence. No member is required.
     #[cfg_attr(feature = "openapi", schema(as = LicenseBody))]
     changes LicenseChanges, validated by Rules<'_>;
 
-    /// Its number.
+    /// Licence number.
     number: Line => String;
     /// The code by which a third party may look it up.
     code: Line => String;
@@ -184,34 +184,35 @@ forecourt_kernel::fields! {
 }
 
 forecourt_kernel::fields! {
-    /// The accounts that invoices of and to a contact are booked to. What is unknown is empty.
+    /// The accounts for a contact's invoices. Unknown codes are empty.
     #[derive(Eq, Default, Serialize, Deserialize)]
     content Nominal;
     /// Nominal codes. No member is required.
     #[cfg_attr(feature = "openapi", schema(as = NominalBody))]
     changes NominalChanges, validated by Rules<'_>;
 
-    /// The code of what the contact buys.
+    /// Code for sales to the contact.
     invoice: Line => String;
-    /// The code of what the contact sells.
+    /// Code for purchases from the contact.
     purchase: Line => String;
 }
 
 forecourt_kernel::fields! {
-    /// What is kept of a contact besides its identity, its stamps, its notes and its password.
+    /// The fields of a contact, without its identity, timestamps, notes and password.
     ///
-    /// What lists are filtered by, and duplicates found by, also has a column of its own: [`ContactKeys`](crate::ContactKeys).
+    /// Fields by which lists are filtered or duplicates are found also have columns of their own:
+    /// [`ContactKeys`](crate::ContactKeys).
     #[derive(Serialize, Deserialize)]
     content ContactDraft;
-    /// A contact to be changed. No field is required.
+    /// Changes to a contact. No field is required.
     #[cfg_attr(feature = "openapi", schema(as = ContactBody, example = json!({"company": "Lee Ltd", "marketing": "No"})))]
     changes ContactChanges, validated by Rules<'_>;
 
-    /// A site of the business; 0 is none.
+    /// Site of the business; 0 means none.
     site: i64 => SiteId;
-    /// Email address; also the name to log in with.
+    /// Email address; also the login name.
     email: EmailText => String;
-    /// What the contact is to the business; Customer by default.
+    /// Relation to the business; Customer by default.
     types as "type": ContactTypes => Vec<ContactType>;
     /// Full name; required of a new contact.
     name: #[cfg_attr(feature = "openapi", schema(value_type = String, max_length = 255, pattern = "\\S"))] Line => String, rule is_said;
@@ -219,7 +220,7 @@ forecourt_kernel::fields! {
     company: Line => String, rule is_one_line;
     /// VAT registration number.
     vat: Line => String;
-    /// Postal address; its members are merged, and null clears it.
+    /// Postal address. Its members are merged; null clears it.
     address: AddressChanges => Address;
     /// Landline: in international format, or an object of country and number.
     telephone: PhoneText => String;
@@ -227,19 +228,19 @@ forecourt_kernel::fields! {
     mobile: PhoneText => String;
     /// Date of birth.
     dob: DateText => Option<Date>, rule is_past;
-    /// Driving licence; its members are merged, and null clears it.
+    /// Driving licence. Its members are merged; null clears it.
     license: LicenseChanges => License;
     /// National insurance number.
     ni: Line => String;
     /// Marketing consent; No by default.
     marketing: Marketing => Marketing;
-    /// Nominal codes; they are merged, and null clears them.
+    /// Nominal codes. They are merged; null clears them.
     nominal: NominalChanges => Nominal;
     /// The full set of tags, each a name or {name, checked}; names must exist.
     tags as "tag": TagChoices => Vec<TagChoice>, rule are_known;
-    /// The full set of attached references, kept as they are sent; with the rest of the contact at most 64 KiB.
+    /// The full set of attached references, stored as they are sent. The whole contact may have at most 64 KiB.
     documents as "document": References => Vec<DocumentReference>;
-    /// Whether customer login is enabled, which needs an email.
+    /// True to enable customer login, which needs an email.
     login: bool => bool;
 }
 
@@ -273,7 +274,7 @@ fn are_known(tags: &Field<TagChoices>, rules: &Rules<'_>) -> InvalidValue {
 }
 
 impl ContactDraft {
-    /// What a contact says of which nothing is known: the defaults of its fields.
+    /// The defaults of the fields.
     pub fn blank(catalogue: &Catalogue) -> Self {
         Self {
             site: SiteId::new(0),
@@ -300,23 +301,24 @@ impl ContactDraft {
 /// A contact.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Contact {
-    /// Its number, unique across businesses.
+    /// The contact's id, unique across businesses.
     pub id: ContactId,
-    /// When it was made.
+    /// The time of its creation.
     pub created: Timestamp,
-    /// When it last changed. Notes are records of their own: they do not count.
+    /// The time of its last change. Notes are records of their own and do not count.
     pub updated: Timestamp,
-    /// Which state of it this is.
+    /// The record's version.
     pub version: Version,
-    /// The newest notes on it, newest first (id descending): at most
-    /// [`MAX_NOTES_SHOWN`](forecourt_kernel::bounds::MAX_NOTES_SHOWN), and none where they were not requested.
+    /// The newest notes, newest first (id descending): at most [`MAX_NOTES_SHOWN`](forecourt_kernel::bounds::MAX_NOTES_SHOWN),
+    /// and none if they were not requested.
     pub notes: Vec<ContactNote>,
-    /// Everything else but the password, which is never shown.
+    /// All other fields except the password, which is never shown.
     pub content: ContactDraft,
 }
 
 impl Contact {
-    /// Which state of it `view` shows to a caller with `scopes`: notes are written without a change of the contact.
+    /// Returns the version of the representation in `view` for a caller with `scopes`. It differs from the record's, because
+    /// notes are written without a change of the contact.
     pub fn version_shown(&self, view: View, scopes: ScopeSet) -> Version {
         if view == View::Simple || self.notes.is_empty() || !scopes.contains(Scope::ContactNotesRead) {
             return self.version;
@@ -325,23 +327,23 @@ impl Contact {
         self.version.shown_with(notes)
     }
 
-    /// The tags that they carry, and those that they could.
+    /// Returns the tags of the contact, and the tags that are available to it.
     pub fn tags<'a>(&'a self, catalogue: &'a Catalogue) -> RecordTags<'a> {
         catalogue.record_tags(TagResource::Contact, &self.content.tags)
     }
 }
 
-/// A note on a contact, as it is kept and as it is shown (contract, "Contact").
+/// A note on a contact, as it is stored and shown (contract, "Contact").
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ContactNote {
     /// Note id.
     #[cfg_attr(feature = "openapi", schema(value_type = i64))]
     pub id: ContactNoteId,
-    /// The contact that it is on.
+    /// The contact's id.
     #[cfg_attr(feature = "openapi", schema(value_type = i64))]
     pub contact: ContactId,
-    /// When it was written, epoch seconds.
+    /// Time of writing, epoch seconds.
     #[cfg_attr(feature = "openapi", schema(value_type = i64))]
     pub created: Timestamp,
     /// Staff user id of its author; null if none was named.

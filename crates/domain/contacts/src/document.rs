@@ -1,19 +1,19 @@
-//! References to what is attached to a contact.
+//! References to documents that are attached to a contact.
 
 use forecourt_kernel::{FromJson, InvalidValue, NestedTooDeep, validate_nesting};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// A reference to an attached document: a JSON object of a caller's own making, kept as it was sent (decisions §6).
+/// A reference to an attached document: a JSON object with members of the caller's choice, stored as it was sent (decisions §6).
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct DocumentReference(Map<String, Value>);
 
 impl DocumentReference {
-    /// Takes a reference as it was sent.
+    /// Wraps a reference as it was sent.
     ///
     /// # Errors
-    /// [`NestedTooDeep`] beyond all use.
+    /// [`NestedTooDeep`] if its nesting is too deep.
     pub fn new(members: Map<String, Value>) -> Result<Self, NestedTooDeep> {
         validate_nesting(&members)?;
         Ok(Self(members))

@@ -1,16 +1,16 @@
-//! Why a use case of this area failed.
+//! The errors of this area's use cases.
 
 use forecourt_kernel::{BoxError, ContactId, ContactNoteId, StoreError, ValidationErrors, VersionMismatch};
 
 use crate::LOGIN_EMAIL_RULE;
 
-/// A use case's refusal or failure.
+/// A refusal or failure of a use case.
 #[derive(Debug, thiserror::Error)]
 pub enum ContactError {
-    /// The business has no contact of that id (`contact_not_found`).
+    /// The business has no contact with that id (`contact_not_found`).
     #[error("contact {0} does not exist")]
     NotFound(ContactId),
-    /// The contact has no note of that id (`contact_note_not_found`).
+    /// The contact has no note with that id (`contact_note_not_found`).
     #[error("note {0} does not exist")]
     NoteNotFound(ContactNoteId),
     /// The request is not valid (`validation_failed`).
@@ -22,13 +22,13 @@ pub enum ContactError {
     /// The contact may not log in (`contact_login_disabled`).
     #[error("the contact has no customer login")]
     LoginDisabled,
-    /// No password could be made (`contact_login_password_unavailable`).
+    /// No password could be generated (`contact_login_password_unavailable`).
     #[error("a new password could not be made")]
     PasswordUnavailable(#[source] BoxError),
     /// The login details could not be mailed (`contact_login_email_failed`).
     #[error("the login details could not be mailed")]
     LoginEmailFailed(#[source] BoxError),
-    /// The record is not at the version that the write was meant for (`precondition_failed`).
+    /// The record is not at the version that the write expects (`precondition_failed`).
     #[error(transparent)]
     VersionMismatch(#[from] VersionMismatch),
     /// Storage failed.
@@ -42,7 +42,7 @@ impl From<ValidationErrors> for ContactError {
     }
 }
 
-/// Storage has the last word on who logs in with an email.
+/// Storage alone decides which contact logs in with an email.
 impl From<StoreError> for ContactError {
     fn from(error: StoreError) -> Self {
         match error {

@@ -1,4 +1,4 @@
-//! What contacts are compared by: two that mean the same have the same keys.
+//! Keys by which contacts are compared. Values with the same meaning have the same key.
 
 use std::str::FromStr;
 
@@ -10,17 +10,17 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::{Address, ContactDraft};
 
-/// How long a key of a free text is at most, in bytes: short enough for every index.
+/// The maximum length of a key of free text, in bytes: short enough for every index.
 const MAX_KEY_BYTES: usize = 128;
 
-/// How much of a longer text's beginning its key keeps; a digest takes the rest.
+/// The number of bytes that the key of a longer text keeps of its beginning. The rest of the key is a digest.
 const KEPT_BYTES: usize = 63;
 
-/// The values that a contact is found by, each for an indexed column. What is unknown has the empty key, by which nothing
-/// is ever looked for.
+/// The values by which a contact is found, each for an indexed column. An unknown value has the empty key, by which nothing is
+/// ever searched.
 ///
-/// Texts of the same key say the same without regard to case, punctuation, spacing and the way in which Unicode spells
-/// them; so texts that differ in case alone have the same key, and a filter can look for its candidates by it.
+/// Texts have the same key if they differ in nothing but case, punctuation, spacing and their Unicode form. So texts that differ
+/// in case alone have the same key, and a filter can find its candidates by it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct ContactKeys {
     /// The email, folded.
@@ -40,7 +40,7 @@ pub struct ContactKeys {
 }
 
 impl ContactKeys {
-    /// The keys of a contact that says `content`.
+    /// The keys of a contact with this content.
     pub fn new(content: &ContactDraft) -> Self {
         Self {
             email: fold_email(&content.email),
@@ -54,10 +54,10 @@ impl ContactKeys {
     }
 }
 
-/// The parts of an address as they are compared.
+/// The parts of an address in the form in which they are compared.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct AddressKeys {
-    /// The lines taken together, since one breaks them here and another there.
+    /// All lines together, since line breaks differ from one person to the next.
     pub lines: String,
     /// The town.
     pub city: String,
@@ -90,8 +90,8 @@ impl AddressKeys {
         }
     }
 
-    /// Whether `other` is the place that is looked for: its lines are the same, and no part that both have differs. Without
-    /// lines to look for, the postcode decides in their place.
+    /// Returns `true` if `other` is the address searched for: its lines are the same, and no part that both have differs. If
+    /// there are no lines to search for, the postcodes must be the same instead.
     fn found_in(&self, other: &Self) -> bool {
         let agree = |asked: &str, known: &str| asked.is_empty() || known.is_empty() || asked == known;
         let decisive = if self.lines.is_empty() {
@@ -106,23 +106,23 @@ impl AddressKeys {
     }
 }
 
-/// The key by which names are compared.
+/// Returns the key by which names are compared.
 pub fn name_key(name: &str) -> String {
     meaning(name)
 }
 
-/// The key of a free text.
+/// Returns the key of a free text.
 pub(crate) fn meaning(text: &str) -> String {
     bounded(letters_and_digits(text, Numbers::Joined))
 }
 
-/// The key by which a free text is compared to the letter, but for case. Texts that have the same one have the same
-/// [key of their meaning](ContactKeys) too.
+/// Returns the key of a free text for exact comparison that ignores case. Texts with the same literal key also have the same
+/// [key](ContactKeys).
 pub fn literal_key(text: &str) -> String {
     bounded(fold(text))
 }
 
-/// Whether what stands between two numbers matters: "Flat 1, 2 High Street" is not "Flat 12 High Street".
+/// The treatment of characters between two numbers: "Flat 1, 2 High Street" is not "Flat 12 High Street".
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Numbers {
     Apart,
@@ -130,7 +130,7 @@ enum Numbers {
 }
 
 fn letters_and_digits(text: &str, numbers: Numbers) -> String {
-    // Folded twice: the normal form of some signs has capitals.
+    // Folded twice, because the normal form of some characters has capitals.
     let folded = fold(&fold(text).nfkc().collect::<String>());
     let mut kept = String::with_capacity(folded.len());
     let mut gap = false;
@@ -147,13 +147,13 @@ fn letters_and_digits(text: &str, numbers: Numbers) -> String {
         gap = false;
     }
     if kept.is_empty() {
-        // A text of nothing but punctuation says that.
+        // A text with nothing but punctuation keeps it.
         return folded.split_whitespace().collect::<Vec<_>>().join(" ");
     }
     kept
 }
 
-/// `key` itself, or if it is too long for an index, its beginning and a digest of the whole.
+/// Returns `key` itself, or if it is too long for an index, its beginning and a digest of the whole.
 fn bounded(key: String) -> String {
     if key.len() <= MAX_KEY_BYTES {
         return key;
@@ -166,7 +166,7 @@ fn bounded(key: String) -> String {
     short
 }
 
-/// What of a contact a duplicate is looked for by.
+/// The field by which duplicates of a contact are searched.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
@@ -201,7 +201,7 @@ impl FromStr for DuplicateKind {
     }
 }
 
-/// `POST /2.0/contacts/duplicate-check`: what an existing contact has to have. Texts are held as their keys.
+/// `POST /2.0/contacts/duplicate-check`: the value that a duplicate must have. Texts are held as their keys.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum DuplicateProbe {
     /// This email.
@@ -219,10 +219,10 @@ pub enum DuplicateProbe {
 }
 
 impl DuplicateProbe {
-    /// Reads a value that is a text. A telephone number without a country code is one of `country`.
+    /// Reads a value that is a text. A telephone number without a country code is read as a number of `country`.
     ///
     /// # Errors
-    /// What the value must be, if it is not.
+    /// The requirement that the value does not meet.
     pub fn text(kind: DuplicateKind, value: &str, country: Country) -> Result<Self, String> {
         let key = meaning(value);
         if key.is_empty() {
@@ -246,7 +246,7 @@ impl DuplicateProbe {
     /// Reads a value that is an address.
     ///
     /// # Errors
-    /// What it must have, if it has neither lines nor a postcode: a town alone is no address.
+    /// The requirement, if the address has neither lines nor a postcode. A town alone is not enough.
     pub fn address(address: &Address) -> Result<Self, &'static str> {
         let keys = AddressKeys::new(address);
         if keys.lines.is_empty() && keys.postcode.is_empty() {
@@ -255,7 +255,7 @@ impl DuplicateProbe {
         Ok(Self::Address(keys))
     }
 
-    /// What it looks for.
+    /// The field of the search.
     pub const fn kind(&self) -> DuplicateKind {
         match self {
             Self::Email(_) => DuplicateKind::Email,
@@ -267,7 +267,7 @@ impl DuplicateProbe {
         }
     }
 
-    /// Whether a contact with these keys is a match. What storage finds by its columns is what matches here.
+    /// Returns `true` if a contact with these keys is a match. Storage must find the same contacts by its columns.
     pub fn matches(&self, keys: &ContactKeys) -> bool {
         match self {
             Self::Email(email) => *email == keys.email,

@@ -1,17 +1,17 @@
 //! Contacts: customers, suppliers and other parties that the business deals with, their privacy and their login.
 //!
-//! [`Contact`] is the record; the use cases are the functions of this crate ([`create_contact`], [`update_contact`] …),
-//! each over the ports [`ContactReader`] and [`ContactStore`]; [`ContactView`] is the representation that the API and
-//! webhooks show. [`ContactKeys`] are what contacts are found and compared by. The rules are those of the contract's
-//! sections "Contact" and "Contacts", and of decisions §6.
+//! [`Contact`] is the record. The use cases are the functions of this crate ([`create_contact`], [`update_contact`] …), each over
+//! the ports [`ContactReader`] and [`ContactStore`]. [`ContactView`] is the representation in the API and webhooks. Contacts are
+//! found and compared by their [`ContactKeys`]. The rules are those of the contract's sections "Contact" and "Contacts", and of
+//! decisions §6.
 //!
-//! A login's password is made by [`make_password`] before a transaction begins, since hashing is slow on purpose; the mail that
-//! carries it is sent between [`begin_login_email`] and [`finish_login_email`], outside of both their transactions, so that its
-//! failure can be reported and no transaction waits for it. A lease keeps two of a contact's mails from being under way at
-//! once, also on two servers.
+//! A login's password is made by [`make_password`] before a transaction begins, because hashing is slow on purpose. The mail that
+//! carries it is sent between [`begin_login_email`] and [`finish_login_email`], outside of both their transactions. So its
+//! failure can be reported, and no transaction waits for it. A lease prevents two mails to a contact at once, even on two
+//! servers.
 //!
-//! The crate is useful alone to a team with storage of its own, which the suite `testing::contact_store_contract` proves. With the
-//! feature `testing` it has a store in memory too, on which this example runs (`examples/file_a_contact.rs`):
+//! The crate can be used alone, with a team's own storage, which the suite `testing::contact_store_contract` tests. With the
+//! feature `testing` it also has a store in memory, on which this example runs (`examples/file_a_contact.rs`):
 //!
 //! ```
 #![doc = include_str!("../examples/file_a_contact.rs")]

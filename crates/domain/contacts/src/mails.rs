@@ -2,11 +2,11 @@
 
 use forecourt_accounts::{MailContent, MailKind, mail_kind};
 
-/// The mails of this area, which businesses can word.
+/// The mails of this area, whose text businesses can change.
 pub const MAILS: &[&MailKind] = &[ContactLogin::KIND];
 
 mail_kind! {
-    /// Sent to a contact when its login details are mailed.
+    /// Sent to a contact with its login details.
     pub(crate) ContactLogin as "contact_login";
 
     /// The contact's name.
@@ -15,8 +15,8 @@ mail_kind! {
     business;
     /// The business's website; if it has none, its name.
     place;
-    /// The address to log in with.
+    /// The email address to log in with.
     email, required;
-    /// The password that was made for this mail. It is in no subject.
+    /// The password, which is made for this mail. It may not be used in a subject.
     password, required, secret;
 }

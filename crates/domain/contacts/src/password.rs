@@ -1,4 +1,4 @@
-//! The passwords that customers log in with.
+//! Passwords of customers.
 
 use std::fmt;
 
@@ -6,33 +6,34 @@ use forecourt_kernel::{BoxError, Random};
 
 use crate::ContactError;
 
-/// Letters and digits, without those that are read or typed for one another (0 O, 1 I l).
+/// Letters and digits, without those that are easily confused (0 O, 1 I l).
 const ALPHABET: &[u8; 57] = b"23456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 
-/// The number of byte values that stand for characters equally often; the others are drawn again.
+/// The number of byte values that give each character equal probability. The other values are drawn again.
 const FAIR: usize = 256 / ALPHABET.len() * ALPHABET.len();
 
 const DRAWN_AT_ONCE: usize = 32;
 
-/// How often bytes are drawn at most. A sound source needs one or two; only a broken one ends here.
-const MOST_DRAWS: usize = 32;
+/// The maximum number of draws. A sound source needs one or two; only a broken one reaches the limit.
+const MAX_DRAWS: usize = 32;
 
-/// A password in the clear: 16 characters of a safe alphabet (decisions §6). Shown or mailed once, never stored or logged.
+/// A password in clear text: 16 characters of a safe alphabet (decisions §6). It is shown or mailed once, and never stored or
+/// logged.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Password(String);
 
 impl Password {
-    /// How many characters it has.
+    /// The number of characters.
     pub const CHARS: usize = 16;
 
-    /// Draws a password, each one as likely as any other.
+    /// Draws a password. All passwords are equally likely.
     ///
     /// # Errors
-    /// [`NotRandom`] if the source gives nothing of use.
+    /// [`NotRandom`] if the source does not give enough usable bytes.
     pub fn draw(random: &dyn Random) -> Result<Self, NotRandom> {
         let mut password = String::with_capacity(Self::CHARS);
         let mut bytes = [0; DRAWN_AT_ONCE];
-        for _ in 0..MOST_DRAWS {
+        for _ in 0..MAX_DRAWS {
             random.fill(&mut bytes);
             for byte in bytes {
                 let value = usize::from(byte);
@@ -53,7 +54,7 @@ impl Password {
     }
 }
 
-/// Says nothing of the password.
+/// Shows nothing of the password.
 impl fmt::Debug for Password {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Password(…)")
@@ -65,12 +66,12 @@ impl fmt::Debug for Password {
 #[error("the source of randomness gives nothing to make a password of")]
 pub struct NotRandom;
 
-/// What is kept of a password: its Argon2id hash, with salt and parameters, in PHC form.
+/// The stored form of a password: its Argon2id hash, with salt and parameters, in PHC form.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PasswordHash(String);
 
 impl PasswordHash {
-    /// Takes a hash from a hasher or from storage.
+    /// Wraps a hash that comes from a hasher or from storage.
     pub const fn from_phc(text: String) -> Self {
         Self(text)
     }
@@ -81,21 +82,21 @@ impl PasswordHash {
     }
 }
 
-/// Says nothing of the hash.
+/// Shows nothing of the hash.
 impl fmt::Debug for PasswordHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("PasswordHash(…)")
     }
 }
 
-/// Hashes passwords. It takes much time and memory on purpose: never call it on a thread that others wait for, nor while a
+/// Hashes passwords. It takes much time and memory on purpose: never call it on a thread that other work waits for, nor while a
 /// transaction is open.
 #[cfg_attr(feature = "mock", mockall::automock)]
 pub trait PasswordHasher: Send + Sync {
-    /// The hash of `password` with `salt`.
+    /// Hashes `password` with `salt`.
     ///
     /// # Errors
-    /// If it cannot be made, for instance because memory is exhausted.
+    /// If hashing fails, for instance because memory is exhausted.
     fn hash(&self, password: &Password, salt: &[u8; 16]) -> Result<PasswordHash, BoxError>;
 }
 
@@ -122,8 +123,8 @@ mod hashing {
 
     use super::{BoxError, Password, PasswordHash, PasswordHasher};
 
-    /// Argon2id with the parameters that OWASP's Password Storage Cheat Sheet names first for little memory: 19 MiB, two
-    /// passes, one lane.
+    /// Argon2id with the first parameters that OWASP's Password Storage Cheat Sheet gives for little memory: 19 MiB, two passes,
+    /// one lane.
     #[derive(Clone, Copy, Debug, Default)]
     pub struct Argon2idHasher;
 

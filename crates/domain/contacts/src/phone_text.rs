@@ -1,12 +1,12 @@
-//! A telephone number as callers write it.
+//! Telephone numbers as callers write them.
 
 use forecourt_accounts::Rules;
 use forecourt_kernel::{Change, Country, Field, FromJson, InvalidValue, Line, OrEmpty, Phone, from_object};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// A telephone number: a text, or an object of the country that it is dialled in and the number. It is read as one of the
-/// business's country where it names none, and kept in E.164.
+/// A telephone number: a text, or an object with the number and the country that it is dialled in. Without a country it is read
+/// as a number of the business's country. It is stored in E.164.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PhoneText(Spelling);
 
@@ -24,7 +24,7 @@ struct Parts {
 }
 
 impl PhoneText {
-    /// The number, if it is not left empty.
+    /// Returns the number, unless it is empty.
     fn read(&self, home: Country) -> Result<Option<Phone>, InvalidValue> {
         let Parts { country, number } = match &self.0 {
             Spelling::Whole(text) => return phone(text, home),
@@ -37,7 +37,7 @@ impl PhoneText {
             _ => home,
         };
         let read = match number {
-            // A country without a number is no phone number.
+            // A country without a number is not a phone number.
             Field::Absent => Err(InvalidValue::here("is required")),
             Field::Null => Ok(None),
             Field::Value(text) => phone(text, country),

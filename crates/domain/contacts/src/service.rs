@@ -1,4 +1,4 @@
-//! The use cases. Each reads as the contract's sentence does; none begins, commits or retries a transaction.
+//! The use cases. Each follows the wording of the contract. None begins, commits or retries a transaction.
 
 use forecourt_accounts::{Business, Caller, Rules};
 use forecourt_kernel::{
@@ -18,7 +18,7 @@ use crate::{
     validate::{NEEDS_EMAIL, validate_note},
 };
 
-/// A page of the caller's contacts, newest first.
+/// Returns a page of the caller's contacts, newest first.
 ///
 /// # Errors
 /// [`ContactError::Store`].
@@ -32,13 +32,13 @@ pub async fn list_contacts(
     let view = if by.may(Scope::ContactNotesRead) {
         view
     } else {
-        // What is not shown is not read.
+        // Notes that are not shown are not read.
         View::Simple
     };
     Ok(store.contacts(by.business_id(), filter, page, view).await?)
 }
 
-/// One of the caller's contacts.
+/// Returns one of the caller's contacts.
 ///
 /// # Errors
 /// [`ContactError::NotFound`], [`ContactError::Store`].
@@ -47,12 +47,12 @@ pub async fn read_contact(store: &mut dyn ContactReader, by: &Caller, id: Contac
     contact.ok_or(ContactError::NotFound(id))
 }
 
-/// Makes a contact, validated by [`validate_new_contact`](crate::validate_new_contact). Whether there is one like it is not asked:
-/// that is [`check_duplicate`]'s affair.
+/// Creates a contact, validated by [`validate_new_contact`](crate::validate_new_contact). It does not look for duplicates;
+/// [`check_duplicate`] does.
 ///
 /// # Errors
-/// [`ContactError::Invalid`] if it would be too large; [`ContactError::EmailDuplicate`] if it may log in and another contact logs in
-/// with its email; [`ContactError::Store`].
+/// [`ContactError::Invalid`] if it would be too large; [`ContactError::EmailDuplicate`] if it has a login and another contact
+/// logs in with its email; [`ContactError::Store`].
 pub async fn create_contact(
     store: &mut dyn ContactStore,
     clock: &dyn Clock,
@@ -77,12 +77,13 @@ pub async fn create_contact(
     Ok(contact)
 }
 
-/// Changes the supplied fields of a contact, validated by [`validate_contact_change`](crate::validate_contact_change); address,
+/// Changes the supplied fields of a contact, validated by [`validate_contact_change`](crate::validate_contact_change). Address,
 /// licence and nominal codes are merged.
 ///
 /// # Errors
-/// [`ContactError::NotFound`], then [`ContactError::VersionMismatch`], then [`ContactError::Invalid`] if the contact would be too
-/// large, or left with a login and without an email, then [`ContactError::EmailDuplicate`] as for [`create_contact`]; [`ContactError::Store`].
+/// [`ContactError::NotFound`], then [`ContactError::VersionMismatch`]. Then [`ContactError::Invalid`] if the contact would be too
+/// large, or have a login without an email. Then [`ContactError::EmailDuplicate`] as for [`create_contact`];
+/// [`ContactError::Store`].
 pub async fn update_contact(
     store: &mut dyn ContactStore,
     clock: &dyn Clock,
@@ -96,7 +97,7 @@ pub async fn update_contact(
     let changes = changes.into_inner();
     let stored = lock(store, by, id).await?;
     let id = stored.id;
-    // Reports the field at fault: the requested login, or else the email that was removed.
+    // The fault is reported for the requested login, or otherwise for the email that was removed.
     let enables_login = changes.login == Field::Value(true);
     let at_fault = if enables_login { "login" } else { "email" };
     let mut content = stored.content.clone();
@@ -125,7 +126,7 @@ pub async fn update_contact(
     save(store, business, contact).await
 }
 
-/// Deletes a contact, its notes with it, and erases its personal data from what remains.
+/// Deletes a contact with its notes, and erases its personal data from other records.
 ///
 /// # Errors
 /// [`ContactError::NotFound`], then [`ContactError::VersionMismatch`]; [`ContactError::Store`].
@@ -148,7 +149,7 @@ pub async fn delete_contact(
     Ok(store.record(by.business_id(), event).await?)
 }
 
-/// Looks for a contact that a new one would repeat.
+/// Finds a contact that a new one would duplicate.
 ///
 /// # Errors
 /// [`ContactError::Store`].
@@ -161,7 +162,7 @@ pub async fn check_duplicate(
     Ok(DuplicateAnswer::new(probe.kind(), contact))
 }
 
-/// A page of a contact's notes, newest first.
+/// Returns a page of a contact's notes, newest first.
 ///
 /// # Errors
 /// [`ContactError::NotFound`], [`ContactError::Store`].
@@ -175,7 +176,7 @@ pub async fn list_notes(
     notes.ok_or(ContactError::NotFound(contact))
 }
 
-/// One note of a contact.
+/// Returns one note of a contact.
 ///
 /// # Errors
 /// [`ContactError::NotFound`], then [`ContactError::NoteNotFound`]; [`ContactError::Store`].
@@ -190,11 +191,11 @@ pub async fn read_note(
     found.ok_or(ContactError::NoteNotFound(id))
 }
 
-/// Adds a note to a contact. That is no change of the contact: its stamp stays, and no event reports it (decisions §9).
+/// Adds a note to a contact. The contact itself does not change: its stamp stays, and there is no event (decisions §9).
 ///
 /// # Errors
-/// [`ContactError::Invalid`] as [`validate_note`] finds, then [`ContactError::NotFound`], then
-/// [`ContactError::VersionMismatch`], then [`ContactError::Invalid`] if the contact has as many notes as it may have;
+/// [`ContactError::Invalid`] as found by [`validate_note`], then [`ContactError::NotFound`], then
+/// [`ContactError::VersionMismatch`], then [`ContactError::Invalid`] if the contact has the maximum number of notes;
 /// [`ContactError::Store`].
 pub async fn add_note(
     store: &mut dyn ContactStore,
@@ -233,11 +234,11 @@ pub async fn delete_note(
     if !store.delete_contact_note(by.business_id(), id, note).await? {
         return Err(ContactError::NoteNotFound(note));
     }
-    // Last, since what does not exist comes first; the transaction takes the deletion back.
+    // Last, because a missing note takes precedence. The transaction undoes the deletion.
     Ok(precondition.check(contact.version)?)
 }
 
-/// Whether a contact's address and number are to be left alone.
+/// Returns the blocks of a contact's address and number.
 ///
 /// # Errors
 /// [`ContactError::NotFound`], [`ContactError::Store`].
@@ -252,12 +253,12 @@ pub async fn read_follow_blocks(
     Ok(follow_blocks(&contact, blocked))
 }
 
-/// Has a contact's address or number left alone, or not any more. The block belongs to the address or the number: it holds
-/// for every contact that has it, and outlives them.
+/// Sets or removes the block of a contact's address or number. The block belongs to the address or the number: it applies to
+/// every contact that has it, and outlives them.
 ///
 /// # Errors
-/// [`ContactError::NotFound`], then [`ContactError::VersionMismatch`], then [`ContactError::Invalid`] if what is to be left
-/// alone is not there; [`ContactError::Store`].
+/// [`ContactError::NotFound`], then [`ContactError::VersionMismatch`], then [`ContactError::Invalid`] if the contact lacks the
+/// address or number to block; [`ContactError::Store`].
 pub async fn set_follow_blocks(
     store: &mut dyn ContactStore,
     clock: &dyn Clock,
@@ -300,8 +301,8 @@ pub async fn set_follow_blocks(
     Ok(blocks)
 }
 
-/// Gives a contact the password that `hash` was made of, in place of any that it had. The password is no part of the
-/// representation, so no event reports it and the contact's stamp stays.
+/// Sets the hash of a contact's password, and replaces the old one. The password is not part of the representation, so there is
+/// no event and the contact's stamp stays.
 ///
 /// # Errors
 /// [`ContactError::NotFound`], then [`ContactError::VersionMismatch`], then [`ContactError::LoginDisabled`];
@@ -320,11 +321,11 @@ pub async fn reset_password(
     Ok(contact)
 }
 
-/// How long the mailing of a contact's login details is leased to one server, in seconds: longer than it takes to make a
-/// password, to send a mail and to store what came of it. If that server dies meanwhile, the next one may begin then.
+/// The lease of one server on mailing a contact's login details, in seconds. It is longer than it takes to make a password, to
+/// send a mail and to store the result. If the server dies meanwhile, another one may begin after the lease.
 pub const LOGIN_MAIL_LEASE_SECONDS: i64 = 75;
 
-/// The contact to whom login details are about to be mailed, and the end of the lease.
+/// The contact whose login details are about to be mailed, and the end of the lease.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LoginInvitation {
     contact: ContactId,
@@ -344,7 +345,7 @@ impl LoginInvitation {
         &self.email
     }
 
-    /// The mail. It names the password, so it is sent and forgotten, never queued.
+    /// Makes the mail. It contains the password, so it is sent directly and never queued.
     pub fn mail(&self, business: &Business, password: &Password) -> Mail {
         let Self {
             contact: _,
@@ -352,7 +353,7 @@ impl LoginInvitation {
             email,
             until: _,
         } = self;
-        // Text that a caller supplies as a name must not pass for a line of ours.
+        // A name that a caller supplies must not be mistaken for a line of the mail.
         let words = name.split(|character: char| character.is_whitespace() || character.is_control());
         let name = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
         let place = match &*business.website {
@@ -370,13 +371,13 @@ impl LoginInvitation {
     }
 }
 
-/// Begins to mail a contact's login details; `None` while another mail of theirs is under way, on whichever server. Next,
-/// outside of any transaction, a password is made ([`make_password`](crate::make_password)) and [`LoginInvitation::mail`] is
-/// sent; then [`finish_login_email`], or if something failed [`abandon_login_email`]. All that within
-/// [`LOGIN_MAIL_LEASE_SECONDS`].
+/// Begins to mail a contact's login details; `None` while another mail to the contact is being sent by any server. The caller
+/// then makes a password ([`make_password`](crate::make_password)) and sends [`LoginInvitation::mail`], outside of any
+/// transaction. After that it calls [`finish_login_email`], or [`abandon_login_email`] if something failed. All this must happen
+/// within [`LOGIN_MAIL_LEASE_SECONDS`].
 ///
-/// One mail at a time is what makes the password of the latest one the one that counts, and has a retry wait for the answer of
-/// the first try.
+/// Since only one mail is sent at a time, the password of the latest mail is the valid one. A retry waits for the answer of the
+/// first try.
 ///
 /// # Errors
 /// [`ContactError::NotFound`], then [`ContactError::VersionMismatch`], then [`ContactError::LoginDisabled`];
@@ -404,12 +405,12 @@ pub async fn begin_login_email(
     }))
 }
 
-/// Makes the password that was mailed the one to log in with; called once the mail server has accepted the mail.
+/// Makes the mailed password the valid one. Called once the mail server has accepted the mail.
 ///
 /// # Errors
-/// As for [`reset_password`]; [`ContactError::LoginEmailFailed`] if the contact has got another email in the meantime, for
-/// then the mail went to an address that may be a stranger's, or if it took so long that another mail was begun, whose password
-/// is to count. The password stays as it was.
+/// As for [`reset_password`]. [`ContactError::LoginEmailFailed`] if the contact's email has changed meanwhile, because the mail
+/// then went to an address that may be a stranger's. The same error if it took so long that another mail was begun, whose
+/// password is to be valid. The old password stays.
 pub async fn finish_login_email(
     store: &mut dyn ContactStore,
     by: &Caller,
@@ -430,11 +431,11 @@ pub async fn finish_login_email(
     Ok(store.set_contact_password(business, contact.id, Some(hash)).await?)
 }
 
-/// Lets others mail the contact's login details, after a mail that failed or whose password was not taken. Has no effect if
-/// another sender has begun to.
+/// Ends the lease after a mail that failed or whose password was not accepted, so that others can mail the login details. It has
+/// no effect if another sender has begun to.
 ///
 /// # Errors
-/// [`ContactError::Store`]; then others wait until the lease is over.
+/// [`ContactError::Store`]; then others wait until the lease ends.
 pub async fn abandon_login_email(
     store: &mut dyn ContactStore,
     by: &Caller,
@@ -445,8 +446,8 @@ pub async fn abandon_login_email(
     Ok(())
 }
 
-/// What is held on a contact, as far as the caller may read it, for a data subject's access request. What may be many is left
-/// empty, and read a few at a time: by [`list_notes`], [`export_leads`] and [`export_events`], and from the other areas.
+/// Collects the data on a contact that the caller may read, for a data subject's access request. Data that may be large is left
+/// empty and is read in parts: by [`list_notes`], [`export_leads`] and [`export_events`], and from the other areas.
 ///
 /// # Errors
 /// [`ContactError::NotFound`], [`ContactError::Store`].
@@ -475,7 +476,7 @@ pub async fn export_contact<'a>(
     ))
 }
 
-/// Some of the leads that an export has behind `after`; none at its end.
+/// Returns some of an export's leads after `after`; none at the end.
 ///
 /// # Errors
 /// [`ContactError::Store`].
@@ -489,8 +490,7 @@ pub async fn export_leads(
     Ok(store.contact_leads(by.business_id(), id, after, catalogue).await?)
 }
 
-/// Some of the events that an export has behind `after`, each with its number, shown as the caller may see the contact; none at
-/// its end.
+/// Returns some of an export's events after `after`, each with its number, projected to the caller's scopes; none at the end.
 ///
 /// # Errors
 /// [`ContactError::Store`].
@@ -510,7 +510,7 @@ pub async fn export_events(
     shown.collect()
 }
 
-/// The contact, locked, at a version at which it may be written.
+/// Returns the contact, locked, if it is at a version that the caller accepts.
 async fn lock(
     store: &mut dyn ContactStore,
     by: &Caller,
@@ -531,7 +531,8 @@ const fn ensure_login(contact: &Contact) -> Result<(), ContactError> {
     }
 }
 
-/// The email is the name that one logs in with, so of the contacts that may log in each has its own (decisions §6).
+/// Checks that no other contact logs in with the email. The email is the login name, so it must be unique among contacts with a
+/// login (decisions §6).
 async fn ensure_login_is_free(
     store: &mut dyn ContactStore,
     business: &Business,
@@ -544,7 +545,7 @@ async fn ensure_login_is_free(
     }
 }
 
-/// What a contact's email and number are blocked by; `None` for what it lacks.
+/// Returns the block keys of a contact's email and number; `None` for one that it lacks.
 fn block_keys(business: &Business, content: &ContactDraft) -> [Option<BlockKey>; 2] {
     [
         BlockKey::email(business.id, &content.email),
@@ -552,7 +553,7 @@ fn block_keys(business: &Business, content: &ContactDraft) -> [Option<BlockKey>;
     ]
 }
 
-/// Which of these are to be left alone.
+/// Returns the state of these blocks.
 async fn blocked<S: ContactReader + ?Sized>(
     store: &mut S,
     business: &Business,
@@ -578,8 +579,8 @@ fn follow_blocks(contact: &Contact, [email, sms]: [bool; 2]) -> FollowBlocks {
     }
 }
 
-/// Checks how much a contact says. What is at fault if that is too much is the largest of the members that differ from
-/// `before`, for without it the contact would be the smallest.
+/// Checks the size of a contact. If it is too large, the fault is reported for the largest of the members that differ from
+/// `before`.
 fn validate_size(content: &ContactDraft, before: &ContactDraft) -> Result<(), ContactError> {
     let unwritable = |error: serde_json::Error| StoreError::Other(BoxError::from(error));
     if serde_json::to_string(content).map_err(unwritable)?.len() <= MAX_CONTACT_BYTES {
@@ -595,7 +596,7 @@ fn validate_size(content: &ContactDraft, before: &ContactDraft) -> Result<(), Co
     Err(ValidationErrors::one(field, message).into())
 }
 
-/// Stores a contact that has changed, and records the event. Returns the contact as it is shown, its newest notes included.
+/// Stores a changed contact, and records the event. Returns the contact as it is shown, with its newest notes.
 async fn save(store: &mut dyn ContactStore, business: &Business, contact: Contact) -> Result<Contact, ContactError> {
     store.save_contact(business.id, &contact).await?;
     let contact = Contact {

@@ -1,4 +1,4 @@
-//! What a body must say beyond its shape.
+//! Rules for request bodies beyond the types of their fields.
 
 use forecourt_accounts::{Business, Rules};
 use forecourt_kernel::{Field, OrEmpty, ValidationErrors, bounds::MAX_TEXT_CHARS};
@@ -19,8 +19,8 @@ pub fn validate_new_contact(changes: &ContactChanges, rules: &Rules<'_>) -> Vali
     errors
 }
 
-/// Validates the fields of a contact that change. Whether a login lacks an email that is not part of the change,
-/// [`update_contact`](crate::update_contact) checks.
+/// Validates the changed fields of a contact. [`update_contact`](crate::update_contact) checks for a login that lacks an email
+/// outside of the change.
 pub fn validate_contact_change(changes: &ContactChanges, rules: &Rules<'_>) -> ValidationErrors {
     let mut errors = changes.faults(rules);
     if changes.login == Field::Value(true) && clears_email(changes) {
@@ -33,8 +33,8 @@ fn clears_email(changes: &ContactChanges) -> bool {
     matches!(changes.email, Field::Null | Field::Value(OrEmpty(None)))
 }
 
-/// Validates a note. `found` holds the faults of reading the body, and is returned with those found here; a field that is invalid
-/// already is not validated again.
+/// Validates a note. `found` has the faults from reading the body, and is returned with those found here. A field that is already
+/// invalid is not validated again.
 pub fn validate_note(note: &NewNote, business: &Business, mut found: ValidationErrors) -> ValidationErrors {
     let is_known = found.as_slice().iter().any(|error| error.field == "note");
     if note.note.trim().is_empty() && !is_known {
@@ -48,5 +48,5 @@ pub fn validate_note(note: &NewNote, business: &Business, mut found: ValidationE
     found
 }
 
-/// A contact without an email has no name to log in with (contract, "Contacts").
+/// A contact without an email has no login name (contract, "Contacts").
 pub(crate) const NEEDS_EMAIL: &str = "needs an email";

@@ -1,5 +1,4 @@
-//! The representations of a contact and of what belongs to it that the API and webhooks show (contract, "Contact" and
-//! "Contacts").
+//! The representations of contacts and their sub-resources in the API and webhooks (contract, "Contact" and "Contacts").
 
 use forecourt_kernel::{
     ContactId, Country, Date, Scope, ScopeSet, SiteId, StaffId, Timestamp, Version, View, bounds::MAX_NOTES_SHOWN,
@@ -13,19 +12,19 @@ use crate::{
     LoginInvitation, Marketing, Nominal, Password, PastEvent,
 };
 
-/// A contact as it is shown.
+/// A contact in one of its views.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 #[expect(clippy::large_enum_variant, reason = "a view is made, written and forgotten")]
 pub enum ContactView<'a> {
-    /// With the fields that a list needs.
+    /// The fields that a list needs.
     Simple(SimpleContact<'a>),
-    /// With every field.
+    /// Every field.
     Full(FullContact<'a>),
 }
 
 impl<'a> ContactView<'a> {
-    /// `contact` as `view` shows it to a caller with `scopes`, its tags painted as `catalogue` says.
+    /// Shows `contact` in `view` to a caller with `scopes`. The colours and types of its tags are taken from `catalogue`.
     pub fn new(contact: &'a Contact, view: View, catalogue: &'a Catalogue, scopes: ScopeSet) -> Self {
         match view {
             View::Simple => Self::Simple(SimpleContact::new(contact)),
@@ -40,7 +39,7 @@ impl<'a> ContactView<'a> {
 pub struct SimpleContact<'a> {
     #[serde(flatten)]
     head: Head<'a>,
-    /// What the contact says, in part.
+    /// The contact's fields that lists show.
     data: SimpleData<'a>,
 }
 
@@ -50,14 +49,14 @@ pub struct SimpleContact<'a> {
 pub struct FullContact<'a> {
     #[serde(flatten)]
     head: Head<'a>,
-    /// Raised by one with each change, from 1; notes are no change.
+    /// Raised by one with each change, from 1. Notes are not changes.
     #[cfg_attr(feature = "openapi", schema(value_type = i64, minimum = 1))]
     version: Version,
-    /// What the contact says.
+    /// The contact's fields.
     data: FullData<'a>,
 }
 
-/// What every view of a contact begins with.
+/// The members that all views of a contact share.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ContactHead))]
 struct Head<'a> {
@@ -67,21 +66,21 @@ struct Head<'a> {
     /// Site id; 0 means none.
     #[cfg_attr(feature = "openapi", schema(value_type = i64))]
     site: SiteId,
-    /// Primary email; also the name to log in with.
+    /// Primary email; also the login name.
     email: &'a str,
-    /// When the contact was made, epoch seconds.
+    /// Time of creation, epoch seconds.
     #[cfg_attr(feature = "openapi", schema(value_type = i64))]
     created: Timestamp,
-    /// When the contact last changed, epoch seconds.
+    /// Time of the last change, epoch seconds.
     #[cfg_attr(feature = "openapi", schema(value_type = i64))]
     updated: Timestamp,
 }
 
-/// What a contact says in the simple view.
+/// The fields of a contact in the simple view.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = SimpleContactData))]
 struct SimpleData<'a> {
-    /// What the contact is to the business.
+    /// Relation to the business.
     #[serde(rename = "type")]
     types: &'a [ContactType],
     /// Full name.
@@ -94,11 +93,11 @@ struct SimpleData<'a> {
     mobile: &'a str,
 }
 
-/// What a contact says. Texts that are unknown are empty.
+/// The fields of a contact. Unknown texts are empty.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ContactData))]
 struct FullData<'a> {
-    /// What the contact is to the business.
+    /// Relation to the business.
     #[serde(rename = "type")]
     types: &'a [ContactType],
     /// Full name.
@@ -122,21 +121,21 @@ struct FullData<'a> {
     ni: &'a str,
     /// Marketing consent.
     marketing: Marketing,
-    /// The newest notes, at most 50, newest first; present only with scope contact-notes:read. In an export it is all of them.
+    /// The newest notes, at most 50, newest first. Present only with scope contact-notes:read. An export has all notes.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<ContactNote>, required = false))]
     notes: Option<&'a [ContactNote]>,
-    /// Accounting integration data; nothing fills it yet.
+    /// Accounting integration data; always empty so far.
     #[cfg_attr(feature = "openapi", schema(value_type = Object))]
     accounting: Accounting,
     /// Nominal codes.
     nominal: NominalView<'a>,
     /// Applied tags.
     tag: Vec<AppliedTag<'a>>,
-    /// Attached references, as they were written.
+    /// Attached references, as they were sent.
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>))]
     document: &'a [DocumentReference],
-    /// Whether customer login is enabled.
+    /// True if customer login is enabled.
     login: bool,
 }
 
@@ -165,7 +164,7 @@ struct LicenseView<'a> {
     /// The day on which it was checked; null if it was not.
     #[cfg_attr(feature = "openapi", schema(required))]
     checked: Option<Date>,
-    /// Staff user id of who checked it; null if unchecked.
+    /// Staff user id of the checker; null if unchecked.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<i64>, required))]
     checked_by: Option<StaffId>,
 }
@@ -178,7 +177,7 @@ struct NominalView<'a> {
     purchase: &'a str,
 }
 
-/// An object without members: what the accounting integration would keep.
+/// An object without members, for data of an accounting integration.
 #[derive(Clone, Copy, Debug, Serialize)]
 struct Accounting {}
 
@@ -204,7 +203,8 @@ impl<'a> SimpleContact<'a> {
 }
 
 impl<'a> FullContact<'a> {
-    /// `contact` with every field that a caller with `scopes` may see, its tags painted as `catalogue` says.
+    /// Shows the fields of `contact` that a caller with `scopes` may see. The colours and types of its tags are taken from
+    /// `catalogue`.
     pub fn new(contact: &'a Contact, catalogue: &'a Catalogue, scopes: ScopeSet) -> Self {
         let mut shown = Self::whole(contact, catalogue);
         if !scopes.contains(Scope::ContactNotesRead) {
@@ -213,9 +213,9 @@ impl<'a> FullContact<'a> {
         shown
     }
 
-    /// All of `contact`, as events keep it.
+    /// Shows all fields of `contact`, as events store it.
     pub fn whole(contact: &'a Contact, catalogue: &'a Catalogue) -> Self {
-        // Every field is named, so that a new one does not compile before it has its place here or in the head.
+        // Every field is named, so that a new field does not compile until it has its place here or in the head.
         let ContactDraft {
             site: _,
             email: _,
@@ -328,22 +328,22 @@ impl<'a> NominalView<'a> {
     }
 }
 
-/// What a duplicate-check found.
+/// The result of a duplicate check.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct DuplicateAnswer {
-    /// What was looked for.
+    /// The field of the search.
     #[serde(rename = "type")]
     kind: DuplicateKind,
-    /// Whether there is a match.
+    /// True if there is a match.
     duplicate: bool,
-    /// The contact that matches; null if none does.
+    /// The contact that matches; null if there is none.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<i64>, required))]
     contact: Option<ContactId>,
 }
 
 impl DuplicateAnswer {
-    /// The answer that `contact` matches, or that none does.
+    /// Makes the result for the matching `contact`, or for none.
     pub const fn new(kind: DuplicateKind, contact: Option<ContactId>) -> Self {
         Self {
             kind,
@@ -353,14 +353,14 @@ impl DuplicateAnswer {
     }
 }
 
-/// A contact's new password, shown this once.
+/// A contact's new password, which is shown only this once.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = PasswordReset))]
 pub struct PasswordReset<'a> {
     /// Contact id.
     #[cfg_attr(feature = "openapi", schema(value_type = i64))]
     id: ContactId,
-    /// Whether customer login is enabled.
+    /// True if customer login is enabled.
     login: bool,
     /// The password.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
@@ -369,7 +369,7 @@ pub struct PasswordReset<'a> {
 }
 
 impl<'a> PasswordReset<'a> {
-    /// The answer that `contact` logs in with `password` now.
+    /// Makes the response for the new `password` of `contact`.
     pub const fn new(contact: &Contact, password: &'a Password) -> Self {
         Self {
             id: contact.id,
@@ -390,14 +390,14 @@ pub struct LoginEmailed<'a> {
     /// Contact id.
     #[cfg_attr(feature = "openapi", schema(value_type = i64))]
     id: ContactId,
-    /// The address that they went to.
+    /// The address that they were sent to.
     email: &'a str,
-    /// True: a failure is an error.
+    /// Always true; a failure is an error.
     emailed: bool,
 }
 
 impl<'a> LoginEmailed<'a> {
-    /// The answer that `invitation` has been sent.
+    /// Makes the response for an `invitation` that has been sent.
     pub fn new(invitation: &'a LoginInvitation) -> Self {
         Self {
             id: invitation.contact(),
@@ -407,8 +407,8 @@ impl<'a> LoginEmailed<'a> {
     }
 }
 
-/// Removes from a contact's full view what a caller with `scopes` may not see (decisions §6). In a view that was written when
-/// all notes were shown, the newest remain.
+/// Removes from a contact's full view what a caller with `scopes` may not see (decisions §6). Views from the time when all notes
+/// were shown are cut to the newest notes.
 pub fn project(shown: &mut Value, scopes: ScopeSet) {
     let Some(data) = shown.get_mut("data").and_then(Value::as_object_mut) else {
         return;
@@ -420,26 +420,26 @@ pub fn project(shown: &mut Value, scopes: ScopeSet) {
     }
 }
 
-/// What is held on a contact, as one document, as far as the key may read it.
+/// The data on a contact that the key may read, as one document.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ContactExport))]
 pub struct ContactExport<'a> {
-    /// When this was put together, epoch seconds.
+    /// Time of the export, epoch seconds.
     #[cfg_attr(feature = "openapi", schema(value_type = i64))]
     exported: Timestamp,
-    /// The record in full, its notes and attached references included.
+    /// The full record, including its notes and attached references.
     #[cfg_attr(feature = "openapi", schema(value_type = FullContact<'static>))]
     contact: Owned<'a>,
-    /// Whether a password is stored for the login; only its hash is.
+    /// True if a password is stored for the login. Only its hash is stored.
     password: bool,
-    /// Whether the email and the number are to be left alone.
+    /// The blocks of the email and the number.
     follow_blocks: FollowBlocks,
     /// The enquiries that are linked to the contact, in full, each with its `messages` (with lead-messages:read) and its `notes`
     /// (with lead-notes:read). Absent without scope leads:read.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>, required = false))]
     leads: Option<Vec<Box<RawValue>>>,
-    /// The vehicles that the contact has offered, funded, supplied, reserved or bought, in full; pricing only with scope
+    /// The vehicles that the contact has offered, funded, supplied, reserved or bought, in full. Pricing only with scope
     /// vehicle-pricing:read. Absent without vehicles:read.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>, required = false))]
@@ -448,7 +448,7 @@ pub struct ContactExport<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>, required = false))]
     drives: Option<Vec<Box<RawValue>>>,
-    /// The reservations of vehicles for the contact, ended ones as well, each with its `vehicle`. Absent without
+    /// The reservations of vehicles for the contact, including ended ones, each with its `vehicle`. Absent without
     /// vehicle-reserve:read.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>, required = false))]
@@ -470,19 +470,20 @@ pub struct ContactExport<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>, required = false))]
     reviews: Option<Vec<Box<RawValue>>>,
-    /// The mails to the contact's address that wait to be sent. Absent without lead-messages:read.
+    /// The waiting mails to the contact's address. Absent without lead-messages:read.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>, required = false))]
     mails: Option<Vec<Box<RawValue>>>,
-    /// The contact as events of the log show it, oldest first.
+    /// The events of the log that show the contact, oldest first.
     events: Vec<ExportedEvent>,
-    /// What the key may not read, and is left out: a section that is absent, `leads.messages` and `leads.notes`, `notes` (those
-    /// of the contact, and of its events) without contact-notes:read, `vehicles.pricing` without vehicle-pricing:read.
+    /// The data that the key may not read and that is left out. It names absent sections, `leads.messages` and `leads.notes`. It
+    /// also names `notes` (of the contact and of its events) without contact-notes:read, and `vehicles.pricing` without
+    /// vehicle-pricing:read.
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
     omitted: Vec<&'static str>,
 }
 
-/// A contact in the full view that keeps what it shows.
+/// A contact in the full view that owns the data that it shows.
 #[derive(Clone, Debug)]
 struct Owned<'a> {
     contact: Contact,
@@ -502,10 +503,10 @@ impl Serialize for Owned<'_> {
 pub struct ExportedEvent {
     /// `evt_` and hexadecimal text.
     id: String,
-    /// What happened.
+    /// Event name.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     event: &'static str,
-    /// When it happened, epoch seconds.
+    /// Time of the event, epoch seconds.
     #[cfg_attr(feature = "openapi", schema(value_type = i64))]
     created: Timestamp,
     /// The contact at that moment.
@@ -513,7 +514,7 @@ pub struct ExportedEvent {
     data: Box<RawValue>,
 }
 
-/// The parts of an export, each with the scope that its own reads need.
+/// The parts of an export, each with the scope that reading it needs.
 const SECTIONS: [(&str, Scope); 13] = [
     ("leads", Scope::LeadsRead),
     ("notes", Scope::ContactNotesRead),
@@ -532,7 +533,7 @@ const SECTIONS: [(&str, Scope); 13] = [
 ];
 
 impl<'a> ContactExport<'a> {
-    /// What is held on `contact`, as it was put together at `exported` for a caller with `scopes`.
+    /// Makes the export of `contact` at the time `exported`, for a caller with `scopes`.
     pub(crate) fn new(
         contact: Contact,
         has_password: bool,
@@ -587,7 +588,7 @@ impl ExportedEvent {
     }
 }
 
-/// A full contact is a simple one too, so "one of" would not do, which is what a derive makes of an enum.
+/// Uses "any of", because a full contact is a simple one too. A derive would use "one of".
 #[cfg(feature = "openapi")]
 impl utoipa::PartialSchema for ContactView<'_> {
     fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {

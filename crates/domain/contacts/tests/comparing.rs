@@ -1,4 +1,4 @@
-//! Whatever contacts say, what they are compared by is short, means the same for the same, and never panics.
+//! The comparison keys of any contact are short, are the same for the same meaning, and are made without a panic.
 
 use forecourt_contacts::{Address, AddressKeys, BlockKey, DuplicateKind, DuplicateProbe, WholeText};
 use forecourt_kernel::{BusinessId, Country};

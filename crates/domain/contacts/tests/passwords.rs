@@ -8,7 +8,7 @@ use std::{
 use forecourt_contacts::{Argon2idHasher, ContactError, NotRandom, Password, PasswordHasher, make_password};
 use forecourt_kernel::Random;
 
-/// Goes through all byte values again and again.
+/// A source that repeats all byte values in order.
 #[derive(Default)]
 struct Counting(AtomicU64);
 
@@ -20,7 +20,7 @@ impl Random for Counting {
     }
 }
 
-/// Gives one value for ever.
+/// A source that always gives the same value.
 struct Stuck(u8);
 
 impl Random for Stuck {
@@ -29,7 +29,7 @@ impl Random for Stuck {
     }
 }
 
-/// Gives this value, then zeros.
+/// A source that gives this value, then zeros.
 struct First(u8);
 
 impl Random for First {
@@ -49,7 +49,7 @@ fn every_character_is_as_likely_as_any_other() {
         assert_eq!(password.reveal().len(), Password::CHARS);
         *drawn.entry(password.reveal().chars().next().unwrap()).or_default() += 1;
     }
-    // The values that would favour some characters are passed over, to the zero behind them.
+    // A value that would favour some characters is skipped, and the zero after it is taken.
     let passed_over = 256 % 57;
     assert_eq!(drawn.remove(&'2'), Some(4 + passed_over));
     assert_eq!(drawn.len(), 56);

@@ -1,4 +1,4 @@
-//! What integrators see of a contact: names, order and spelling are a promise (contract, "Contact").
+//! The representation of a contact for integrators: names, order and spelling are a promise (contract, "Contact").
 
 #![expect(clippy::unwrap_used, reason = "what goes wrong in a test fails it")]
 
@@ -11,7 +11,7 @@ use forecourt_reference::{Catalogue, Tag, TagChoice, TagResource};
 use insta::assert_snapshot;
 use serde_json::json;
 
-/// A contact of whom nothing but the name is known.
+/// A contact about whom nothing but the name is known.
 fn bare() -> Contact {
     Contact {
         id: ContactId::new(501),
@@ -26,7 +26,7 @@ fn bare() -> Contact {
     }
 }
 
-/// A contact of whom everything is known.
+/// A contact about whom everything is known.
 fn ann() -> Contact {
     let tag = |name: &str, checked| TagChoice {
         name: name.into(),
@@ -248,7 +248,7 @@ fn the_simple_view() {
     "#);
 }
 
-/// Records that were stored before must stay readable, so no name in here ever changes.
+/// Stored records must stay readable, so no name in here ever changes.
 #[test]
 fn the_document_that_storage_keeps() {
     let document = serde_json::to_string_pretty(&ann().content).unwrap();

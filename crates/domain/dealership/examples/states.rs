@@ -1,4 +1,4 @@
-//! Prints `docs/states.md`: the tables of moves, drawn; `cargo xtask codegen` puts it there.
+//! Prints `docs/states.md`, diagrams of the tables of transitions; `cargo xtask codegen` writes the file.
 
 #![expect(clippy::print_stdout, reason = "the page is what this program is for")]
 
@@ -58,9 +58,9 @@ const fn cause(trigger: Trigger) -> &'static str {
     }
 }
 
-/// Draws arrows from state to state, each with its cause, as Mermaid does.
+/// Draws transitions from state to state, each with its cause, in Mermaid's notation.
 fn draw(initial: &str, arrows: impl Iterator<Item = (&'static str, &'static str, &'static str)>) {
-    // An id has neither spaces nor dashes.
+    // Ids in Mermaid have neither spaces nor dashes.
     let id = |name: &str| name.replace([' ', '-'], "_");
     println!("```mermaid\nstateDiagram-v2");
     let mut named = vec![initial];

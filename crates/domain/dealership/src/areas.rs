@@ -1,20 +1,21 @@
-//! The areas, each named once: what a session reads and writes of it, and what keeps it in memory.
+//! The list of all areas: what a session reads and writes of each, and the type that keeps it in memory.
 
-/// Declares the areas. A line names an area's crate, its ports for reading, its ports for writing, and, of its `testing`, the trait
-/// of what keeps it in memory, with the method and the type, and the member that it is in [`MemoryState`](crate::testing::MemoryState).
+/// Declares the areas. A line names an area's crate, its ports for reading and its ports for writing. From its `testing` module
+/// it names the trait of stores in memory, with its method and its type. It also names the member of
+/// [`MemoryState`](crate::testing::MemoryState) for the records.
 ///
-/// [`AreaReaders`] and [`AreaStores`] follow, and of the database in memory the part that is of areas.
+/// The macro generates [`AreaReaders`], [`AreaStores`], and the part of the database in memory that belongs to areas.
 macro_rules! areas {
     ($(
         $area:ident reads [$($reader:ident),*] writes [$($store:ident),*]
             $(, $holds:ident::$held:ident as $member:ident: $memory:ident)*;
     )+) => {
-        /// What reads, of every area.
+        /// The readers of all areas.
         pub trait AreaReaders: $($(::$area::$reader +)*)+ {}
 
         impl<S: $($(::$area::$reader +)*)+> AreaReaders for S {}
 
-        /// What writes, of every area.
+        /// The stores of all areas.
         pub trait AreaStores: $($(::$area::$store +)*)+ {}
 
         impl<S: $($(::$area::$store +)*)+> AreaStores for S {}

@@ -1,7 +1,7 @@
-//! The one place that names all stores together: a transaction over everything, and what opens one.
+//! The transaction over the stores of all areas, and the database that opens it.
 //!
-//! It has no logic. A [`Session`] coerces to any area's store (`&mut dyn LeadStore`), so that use cases of several areas,
-//! the events they record and the idempotency record of the request commit or vanish together.
+//! The crate has no logic. A [`Session`] coerces to any area's store (`&mut dyn LeadStore`). So use cases of several areas, the
+//! events that they record and the idempotency record of the request commit together or not at all.
 
 use async_trait::async_trait;
 use forecourt_contacts::ContactDraft;
@@ -18,49 +18,50 @@ mod areas;
 #[cfg(feature = "testing")]
 pub mod testing;
 
-/// What only reads. Each statement sees what has been committed by then.
+/// A session that only reads. Each statement sees what was committed before it.
 pub trait ReadSession: AreaReaders + BacklogReader + AgeReader {}
 
 impl<S: AreaReaders + BacklogReader + AgeReader> ReadSession for S {}
 
-/// One transaction over all stores. Dropped uncommitted, it leaves nothing behind, locks included.
+/// A transaction over all stores. If it is dropped without a commit, it leaves nothing behind, not even locks.
 #[async_trait]
 pub trait Session: AreaStores + MailQueue + DeletionQueue + BulkLoad {
-    /// Marks a point to return to with [`Session::rollback_to_savepoint`]. There is one at a time.
+    /// Sets a savepoint for [`Session::rollback_to_savepoint`]. There is only one at a time.
     async fn savepoint(&mut self) -> StoreResult<()>;
 
-    /// Undoes what was done since [`Session::savepoint`].
+    /// Undoes all changes since [`Session::savepoint`].
     async fn rollback_to_savepoint(&mut self) -> StoreResult<()>;
 
-    /// Makes everything durable. When this returns, a power cut loses nothing of it.
+    /// Commits all changes durably. Once this returns, a power cut does not lose any of them.
     async fn commit(self: Box<Self>) -> StoreResult<()>;
 
-    /// Undoes everything, and waits until what the session has read is durable: a refusal that speaks of it is true then.
+    /// Undoes all changes, and waits until everything that the session has read is durable. A refusal that is based on it is then
+    /// true.
     ///
     /// # Errors
-    /// What it has read was never kept. On [`StoreError::Conflict`](forecourt_kernel::StoreError::Conflict) the work is to be run
-    /// again.
+    /// If the data that the session has read never became durable. On
+    /// [`StoreError::Conflict`](forecourt_kernel::StoreError::Conflict) the work should be run again.
     async fn rollback(self: Box<Self>) -> StoreResult<()>;
 }
 
 /// Opens sessions.
 #[async_trait]
 pub trait Database: Send + Sync {
-    /// Begins a transaction for a business, or for work that is done for none. Each business has its share of what sessions
-    /// need, and waits for itself alone.
+    /// Begins a transaction for a business, or for work of no business. Each business has its own share of connections, so a busy
+    /// business delays only itself.
     ///
     /// # Errors
     /// [`StoreError::Unavailable`](forecourt_kernel::StoreError::Unavailable) if the database cannot be reached, none of its
     /// connections comes free in time, or too many sessions of the business wait already.
     async fn begin_for(&self, business: Option<BusinessId>) -> StoreResult<Box<dyn Session>>;
 
-    /// Opens a session for reading, as [`Database::begin_for`] does one for writing.
+    /// Opens a session for reading, as [`Database::begin_for`] does for writing.
     ///
     /// # Errors
     /// As for [`Database::begin_for`].
     async fn read_for(&self, business: Option<BusinessId>) -> StoreResult<Box<dyn ReadSession>>;
 
-    /// Begins a transaction for work of no business in particular.
+    /// Begins a transaction for work of no particular business.
     ///
     /// # Errors
     /// As for [`Database::begin_for`].
@@ -68,7 +69,7 @@ pub trait Database: Send + Sync {
         self.begin_for(None).await
     }
 
-    /// Opens a session to read what belongs to no business in particular.
+    /// Opens a session to read data of no particular business.
     ///
     /// # Errors
     /// As for [`Database::begin_for`].
@@ -76,20 +77,20 @@ pub trait Database: Send + Sync {
         self.read_for(None).await
     }
 
-    /// Whether the database would take a write. Answers in less than two seconds.
+    /// Checks that the database accepts writes, in less than two seconds.
     ///
     /// # Errors
-    /// [`StoreError::Unavailable`](forecourt_kernel::StoreError::Unavailable) if not, or if it does not say in time.
+    /// [`StoreError::Unavailable`](forecourt_kernel::StoreError::Unavailable) if it does not, or if it does not answer in time.
     async fn ping(&self) -> StoreResult<()>;
 
-    /// How busy the connections are.
+    /// The use of the connections.
     fn load(&self) -> PoolLoad;
 
-    /// The period in which the database gives out each number once, as far as this process knows: a change that another one makes
-    /// is known within seconds.
+    /// The period in which the database issues each number once, as far as this process knows. A change by another process is
+    /// known within seconds.
     fn epoch(&self) -> Epoch;
 
-    /// Does what the database needs now and then, such as to gather the statistics that it plans by.
+    /// Runs regular maintenance of the database, for example gathers the planner's statistics.
     ///
     /// # Errors
     /// As for [`Database::begin`].
@@ -97,7 +98,7 @@ pub trait Database: Send + Sync {
         Ok(())
     }
 
-    /// Does what the database needs after many records were loaded at once.
+    /// Gathers the database's statistics after many records were loaded at once.
     ///
     /// # Errors
     /// As for [`Database::begin`].
@@ -106,42 +107,43 @@ pub trait Database: Send + Sync {
     }
 }
 
-/// How busy a database's connections are.
+/// The use of a database's connections.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PoolLoad {
-    /// Connections that are open.
+    /// The number of open connections.
     pub open: usize,
-    /// Connections that are in use.
+    /// The number of connections in use.
     pub in_use: usize,
-    /// Sessions that wait for one.
+    /// The number of sessions that wait for a connection.
     pub waiting: usize,
 }
 
-/// What a look into the queue of mails came to.
+/// The result of taking mails from the queue.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TakenMails {
     /// The mails that are leased.
     pub mails: Vec<PendingMail>,
-    /// The business that had the last turn, if any had one.
+    /// The business that had the last turn, if any.
     pub last: Option<BusinessId>,
-    /// Whether more may be due.
+    /// Set if more mails may be due.
     pub more: bool,
-    /// The businesses that have sent as many mails as they may in a day; theirs wait for the next.
+    /// The businesses that have reached their daily number of mails. Their other mails wait for the next day.
     pub over_quota: Vec<BusinessId>,
-    /// The mails that were given up, with their businesses: the next day comes later than they may wait.
+    /// The mails that were given up, with their businesses, because the next day is later than the mails may wait.
     pub given_up: Vec<(i64, BusinessId)>,
 }
 
 impl TakenMails {
-    /// How long a mail may wait for a day on which its business may send it, in seconds.
+    /// The maximum time that a mail waits for a day on which its business may send it, in seconds.
     pub const MAX_WAIT_SECONDS: i64 = 7 * 86_400;
 }
 
 /// The queue of mails, for the background work that sends them.
 #[async_trait]
 pub trait MailQueue: Send {
-    /// Leases at most `limit` due mails until `lease`: no other caller gets them before then. Businesses take turns, beginning
-    /// behind the one of `after`. Each mail that was not leased before is one of those that its business may send in the UTC day.
+    /// Leases at most `limit` due mails until `lease`; no other caller gets them before then. Businesses take turns, beginning
+    /// with the first one after `after`. Each mail that was not leased before counts towards the number that its business may
+    /// send in the UTC day.
     async fn take_mails(
         &mut self,
         after: BusinessId,
@@ -150,138 +152,138 @@ pub trait MailQueue: Send {
         limit: u32,
     ) -> StoreResult<TakenMails>;
 
-    /// Drops a mail that was sent, or that never can be.
+    /// Removes a mail that was sent, or that can never be sent.
     async fn drop_mail(&mut self, id: i64) -> StoreResult<()>;
 
-    /// Puts a mail back, due again at `due`, one attempt more to its count.
+    /// Returns a mail to the queue, due again at `due`, and counts the attempt.
     async fn retry_mail(&mut self, id: i64, due: Timestamp) -> StoreResult<()>;
 }
 
-/// How much waits to be sent, over all businesses.
+/// The deliveries and mails of all businesses that wait to be sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Backlog {
-    /// Deliveries of webhooks that wait in the queue: those that are due, those that settle or are tried again later, and those
-    /// of disabled webhooks.
+    /// The number of webhook deliveries in the queue: those that are due, those that settle or are retried later, and those of
+    /// disabled webhooks.
     pub deliveries: u32,
-    /// When the first of them is due, or was, that an active webhook waits for.
+    /// The earliest time at which a delivery to an active webhook is, or was, due.
     pub oldest_due: Option<Moment>,
-    /// Webhooks that are disabled.
+    /// The number of disabled webhooks.
     pub disabled_webhooks: u32,
-    /// Mails in the queue.
+    /// The number of mails in the queue.
     pub mails: u32,
 }
 
 impl Backlog {
-    /// No count goes beyond this, so that measuring a long backlog does not make it longer.
+    /// The maximum of each count, so that measuring a long backlog does not make it longer.
     pub const MOST: u32 = 100_000;
 }
 
-/// Measures what waits to be sent, for the operator.
+/// Measures the backlog for the operator.
 #[async_trait]
 pub trait BacklogReader: Send {
-    /// How much waits, at this moment. It costs milliseconds, however much there is.
+    /// Returns the current backlog. The call takes milliseconds, regardless of its size.
     async fn backlog(&mut self) -> StoreResult<Backlog>;
 }
 
-/// What is forgotten once it is so old.
+/// The kinds of old data that are purged.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Purged {
-    /// Answers that idempotency keys replay.
+    /// Stored answers, which idempotency keys replay.
     Answers,
-    /// The histories of webhooks. Deliveries that still wait are none.
+    /// The histories of webhooks, without deliveries that still wait.
     Deliveries,
-    /// What remains of deleted webhooks.
+    /// The remains of deleted webhooks.
     Webhooks,
     /// The event log.
     Events,
-    /// Removals of listings.
+    /// Records of removed listings.
     ListingRemovals,
 }
 
-/// Measures how old what is stored is, so that a clock that is wrong makes nothing be forgotten.
+/// Measures the age of stored data, so that a wrong clock does not cause it to be purged.
 #[async_trait]
 pub trait AgeReader: Send {
-    /// The stamp of the newest record; `None` if there is none.
+    /// Returns the stamp of the newest record; `None` if there is none.
     async fn newest_record(&mut self) -> StoreResult<Option<Timestamp>>;
 
-    /// How much one purge may take of what is older than `before`: as much as is no older than `since`, or a tenth of all there is if
-    /// that is more.
+    /// Returns the maximum number of rows that one purge may remove of those older than `before`. It is the number of them that
+    /// are not older than `since`, or a tenth of all rows if that is more.
     async fn purge_quota(&mut self, what: Purged, before: Timestamp, since: Timestamp) -> StoreResult<u32>;
 }
 
-/// What is deleted in the background.
+/// The kinds of deletions that run in the background.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum DeletionKind {
-    /// A contact: what is held on it elsewhere.
+    /// A contact: personal data in other records.
     Contact,
     /// A webhook: its pending deliveries.
     Webhook,
-    /// A business: all that it owned.
+    /// A business: all its records.
     Business,
-    /// A lead: what its events and stored answers say.
+    /// A lead: its data in events and stored answers.
     Lead,
 }
 
-/// A person whose erasure from the database is done.
+/// A person whose erasure from the database is complete.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ErasedPerson {
-    /// The business that they were a contact of.
+    /// The business whose contact the person was.
     pub business: BusinessId,
-    /// The contact that they were.
+    /// The id of the former contact.
     pub contact: ContactId,
-    /// The end of the time in which servers look for them in what they keep outside of the database.
+    /// The time until which servers search for the person in data outside of the database.
     pub until: Timestamp,
-    /// What they were known by.
+    /// The names, addresses and numbers by which the person was known.
     pub keys: PersonKeys,
 }
 
-/// A deletion that is longer than one transaction. What is deleted is gone for every reader already.
+/// A deletion that takes more than one transaction. No reader sees the deleted record any longer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct OpenDeletion {
-    /// Whose record it is, or the business itself.
+    /// The business that owns the record, or the deleted business itself.
     pub business: BusinessId,
-    /// What is deleted.
+    /// The kind of deletion.
     pub kind: DeletionKind,
-    /// Its id.
+    /// The record's id.
     pub record: i64,
 }
 
-/// Long deletions, for the background work that finishes them in small transactions.
+/// The queue of long deletions, which background work finishes in small transactions.
 #[async_trait]
 pub trait DeletionQueue: Send {
-    /// At most `limit` deletions that are not finished.
+    /// Returns at most `limit` unfinished deletions.
     async fn open_deletions(&mut self, limit: u32) -> StoreResult<Vec<OpenDeletion>>;
 
-    /// Does the next part of a deletion, so small that others hardly wait for it; `false` if nothing is left to be done, or
+    /// Does the next part of a deletion, small enough not to delay others. Returns `false` if nothing is left to do, or if
     /// another transaction is doing it.
     async fn continue_deletion(&mut self, deletion: OpenDeletion) -> StoreResult<bool>;
 
-    /// People who were erased a short time ago, for what each server keeps outside of the database. Those whose time is over at
-    /// `now` are forgotten.
+    /// Returns people who were erased recently, so that each server can erase them from data outside of the database. Entries
+    /// whose time has ended by `now` are removed.
     async fn erased_people(&mut self, now: Timestamp) -> StoreResult<Vec<ErasedPerson>>;
 
-    /// At most `limit` files whose records are gone, and whose content is still to be removed.
+    /// Returns at most `limit` files whose records are deleted, and whose content is still to be removed.
     async fn file_removals(&mut self, limit: u32) -> StoreResult<Vec<(BusinessId, FileName)>>;
 
-    /// Keys some of the digests of personal values that a version before made without a key; `false` if none is left.
+    /// Adds the key to some digests of personal values that an earlier release made without one. Returns `false` if none is left.
     async fn key_digests(&mut self) -> StoreResult<bool>;
 
     /// Notes that the content of a file has been removed.
     async fn content_removed(&mut self, business: BusinessId, name: &FileName) -> StoreResult<()>;
 }
 
-/// A record to be loaded, with its stamps.
+/// A record to be loaded, with its timestamps.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Loaded<T> {
-    /// What it says.
+    /// The content of the record.
     pub content: T,
-    /// When it was made.
+    /// The time of its creation.
     pub created: Timestamp,
-    /// When it last changed; not before it was made.
+    /// The time of its last change, not before its creation.
     pub updated: Timestamp,
 }
 
-/// A record that nothing has happened to since it was made.
+/// Converts a record that has not changed since its creation.
 impl<T> From<(T, Timestamp)> for Loaded<T> {
     fn from((content, created): (T, Timestamp)) -> Self {
         Self {
@@ -292,36 +294,36 @@ impl<T> From<(T, Timestamp)> for Loaded<T> {
     }
 }
 
-/// Loading many records at once, for sample data: they are a starting state, so no events report them.
+/// Bulk loading of sample data. The records are a starting state, so no events report them.
 #[async_trait]
 pub trait BulkLoad: Send {
-    /// Stores leads with their stamps, in order, under the business's next reference numbers, and associates each with the
-    /// vehicle that is named beside it, which the business must have.
+    /// Stores leads with their timestamps, in order, under the business's next reference numbers. Each lead is associated with
+    /// the vehicle given with it, which the business must have.
     async fn load_made_leads(
         &mut self,
         business: BusinessId,
         leads: Vec<(Loaded<LeadDraft>, Option<VehicleId>)>,
     ) -> StoreResult<()>;
 
-    /// Stores contacts with their stamps, in order.
+    /// Stores contacts with their timestamps, in order.
     ///
     /// # Errors
-    /// [`StoreError::Duplicate`](forecourt_kernel::StoreError::Duplicate) if two of the business's would log in with one
-    /// email.
+    /// [`StoreError::Duplicate`](forecourt_kernel::StoreError::Duplicate) if two of the business's contacts would log in with the
+    /// same email.
     async fn load_made_contacts(
         &mut self,
         business: BusinessId,
         contacts: Vec<Loaded<ContactDraft>>,
     ) -> StoreResult<()>;
 
-    /// Stores vehicles with their stamps, in order.
+    /// Stores vehicles with their timestamps, in order.
     async fn load_made_vehicles(
         &mut self,
         business: BusinessId,
         vehicles: Vec<Loaded<VehicleDraft>>,
     ) -> StoreResult<()>;
 
-    /// Stores leads that nothing has happened to since they came in.
+    /// Stores leads that have not changed since their creation.
     ///
     /// # Errors
     /// As for [`BulkLoad::load_made_leads`].
@@ -330,7 +332,7 @@ pub trait BulkLoad: Send {
         self.load_made_leads(business, leads).await
     }
 
-    /// Stores contacts that nothing has happened to since they were made.
+    /// Stores contacts that have not changed since their creation.
     ///
     /// # Errors
     /// As for [`BulkLoad::load_made_contacts`].
@@ -343,7 +345,7 @@ pub trait BulkLoad: Send {
         self.load_made_contacts(business, contacts).await
     }
 
-    /// Stores vehicles that nothing has happened to since they came in.
+    /// Stores vehicles that have not changed since their creation.
     ///
     /// # Errors
     /// As for [`BulkLoad::load_made_vehicles`].

@@ -1,5 +1,5 @@
-//! A database in memory, put together of the areas' stores in memory: a session works on a copy of everything, and a commit puts the
-//! copy in place. For tests of what works with a whole database.
+//! A database in memory, made of the areas' stores in memory. A session works on a copy of all data, and a commit replaces the
+//! data with the copy. It serves tests that need a whole database.
 
 use std::{
     collections::BTreeMap,
@@ -24,31 +24,31 @@ use crate::{
     OpenDeletion, PoolLoad, Purged, ReadSession, Session, TakenMails,
 };
 
-/// All that is stored. The records of an area are members of it.
+/// All stored data. The records of the areas are members of it.
 #[derive(Clone, Default)]
 pub struct MemoryState {
     /// The records of the areas.
     pub records: MemoryRecords,
     /// Businesses and keys.
     pub accounts: MemoryAccounts,
-    /// What was recorded.
+    /// The recorded events.
     pub events: MemoryEvents,
-    /// What waits to be sent, by its number.
+    /// The queued mails, by their ids.
     pub mails: BTreeMap<i64, QueuedMail>,
-    /// Deletions, and how many parts are left of each. One of a negative record cannot go on.
+    /// Unfinished deletions, with the number of parts left of each. A deletion with a negative record id fails.
     pub deletions: Vec<(OpenDeletion, u32)>,
-    /// The stamp of the newest record, as the database says.
+    /// The stamp of the newest record, as reported by the database.
     pub newest_record: Option<Timestamp>,
-    /// How much one purge may take.
+    /// The maximum number of rows of one purge.
     pub purge_quota: Option<u32>,
-    /// People who were erased a short time ago.
+    /// People who were erased recently.
     pub erased: Vec<ErasedPerson>,
     /// Files whose content is still to be removed.
     pub file_removals: Vec<(BusinessId, FileName)>,
     last_mail: i64,
-    /// How many mails a business may send in a day; `None` is any number.
+    /// The number of mails that a business may send in a day; `None` for no limit.
     pub mails_per_day: Option<u32>,
-    /// The day of each business's latest mail, and how many it has sent on it.
+    /// The day of each business's latest mail, and the number of mails sent on it.
     mails_sent: BTreeMap<BusinessId, (i64, u32)>,
 }
 
@@ -72,21 +72,21 @@ pub struct QueuedMail {
     pending: PendingMail,
     due: Timestamp,
     queued: Timestamp,
-    /// Whether it is one of those that its business may send.
+    /// Set if the mail already counts towards the day's number of its business.
     claimed: bool,
 }
 
 #[derive(Default)]
 struct Shared {
     state: MemoryState,
-    /// How many commits are still to be refused.
+    /// The number of commits that are still to be refused.
     refusals: usize,
     unreachable: bool,
     begun: usize,
     refused: usize,
 }
 
-/// The database. Clones are the same one.
+/// The database. Clones share it.
 #[derive(Clone, Default)]
 pub struct MemoryDatabase(Arc<Mutex<Shared>>);
 
@@ -95,12 +95,12 @@ impl MemoryDatabase {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What has been committed.
+    /// Returns a copy of the committed data.
     pub fn state(&self) -> MemoryState {
         self.shared().state.clone()
     }
 
-    /// Changes what has been committed.
+    /// Changes the committed data.
     pub fn arrange(&self, change: impl FnOnce(&mut MemoryState)) {
         change(&mut self.shared().state);
     }
@@ -110,17 +110,17 @@ impl MemoryDatabase {
         self.shared().refusals = count;
     }
 
-    /// Cuts the connection, or mends it.
+    /// Cuts or restores the connection.
     pub fn cut(&self, unreachable: bool) {
         self.shared().unreachable = unreachable;
     }
 
-    /// How many sessions were begun.
+    /// The number of sessions that were begun.
     pub fn sessions(&self) -> usize {
         self.shared().begun
     }
 
-    /// How many sessions could not begin, since the connection was cut.
+    /// The number of sessions that could not begin because the connection was cut.
     pub fn refused(&self) -> usize {
         self.shared().refused
     }
@@ -268,7 +268,7 @@ impl MemoryState {
         is_left
     }
 
-    /// The due mail that has waited longest of the next business behind `after`.
+    /// Returns the due mail that has waited longest, of the next business after `after` that has one.
     fn next_mail(&self, after: BusinessId, now: Timestamp) -> Option<i64> {
         let due = self.mails.iter().filter(|(_, mail)| mail.due <= now);
         let next = due.min_by_key(|(id, mail)| {
@@ -342,7 +342,7 @@ impl MailQueue for MemorySession {
     }
 }
 
-/// What is deleted here is gone with its transaction, but for what a test puts here.
+/// Deletions here are complete when their transaction commits. Only tests add unfinished ones.
 #[async_trait]
 impl DeletionQueue for MemorySession {
     async fn open_deletions(&mut self, limit: u32) -> StoreResult<Vec<OpenDeletion>> {

@@ -1,5 +1,5 @@
-//! Prints the numbering plans that telephone numbers are read by, a plan in each line: `cargo xtask codegen` puts them into
-//! `src/phone/plans.json`. They are those of the crate `phonenumber`, which has them from libphonenumber.
+//! Prints the numbering plans by which telephone numbers are read, one plan to a line. `cargo xtask codegen` writes them to
+//! `src/phone/plans.json`. The plans are those of the crate `phonenumber`, which takes them from libphonenumber.
 
 #![expect(clippy::print_stdout, reason = "the plans are what this program is for")]
 
@@ -11,13 +11,13 @@ use serde_json::{Map, Value, json};
 
 fn main() {
     let codes: BTreeSet<u16> = DATABASE.iter().map(Metadata::country_code).collect();
-    // Of the plans that share a code the main one comes first.
+    // The main plan comes first among those that share a code.
     let plans = codes.iter().flat_map(|code| DATABASE.by_code(code).unwrap_or_default());
     let lines: Vec<String> = plans.map(|plan| Value::from(members(plan)).to_string()).collect();
     println!("[\n{}\n]", lines.join(",\n"));
 }
 
-/// What reading a number needs of its plan.
+/// The part of a plan that reading a number needs.
 fn members(plan: &Metadata) -> Map<String, Value> {
     let kinds = plan.descriptors();
     let general = kinds.general();
@@ -62,7 +62,7 @@ fn members(plan: &Metadata) -> Map<String, Value> {
     members.map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// Patterns are broken into lines there.
+/// Removes the line breaks that the crate's patterns contain.
 fn pattern(text: &str) -> String {
     text.split_whitespace().collect()
 }

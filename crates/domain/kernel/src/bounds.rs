@@ -1,7 +1,7 @@
-//! How much one caller may send or keep, in bytes, characters, elements and depth (decisions §3, "Bounds").
+//! Limits on the data that one caller may send or keep, in bytes, characters, elements and depth (decisions §3, "Bounds").
 //!
-//! The bounds are constants, and the types that hold a caller's input cannot be made beyond them: [`BoundedText`] and
-//! [`BoundedList`]. The OpenAPI document and the table in `docs/security.md` are written from the same constants.
+//! The bounds are constants, and the types that hold a caller's input, [`BoundedText`] and [`BoundedList`], cannot exceed them.
+//! The OpenAPI document and the table in `docs/security.md` are generated from the same constants.
 
 use std::{fmt, ops::Deref};
 
@@ -10,11 +10,11 @@ use serde::{Deserialize, Deserializer, Serialize};
 /// A bound as the documentation lists it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bound {
-    /// What is bounded.
+    /// The subject of the bound.
     pub what: &'static str,
     /// The greatest value that is accepted.
     pub limit: usize,
-    /// What the limit counts.
+    /// The unit of the limit.
     pub unit: &'static str,
 }
 
@@ -34,10 +34,10 @@ bounds! {
     MAX_HEADER_BYTES = 32 * 1024, "bytes", "header fields of a request together";
     /// Bytes of a JSON body.
     MAX_BODY_BYTES = 1024 * 1024, "bytes", "JSON body";
-    /// Objects and arrays within each other in a JSON body, the outermost included.
+    /// Nesting depth of objects and arrays in a JSON body, counting the outermost.
     MAX_BODY_DEPTH = 32, "levels", "nesting of a JSON body";
-    /// Values in a JSON body: every member, element, object and array. No body within the other bounds has as many; they are
-    /// bounded because a value takes many times the memory of its text.
+    /// Values in a JSON body: every member, element, object and array. No body within the other bounds has as many. The bound
+    /// exists because a value takes many times the memory of its text.
     MAX_BODY_VALUES = 80_000, "values", "JSON body";
     /// Bytes of the parameter `fields`.
     MAX_FIELDS_BYTES = 2 * 1024, "bytes", "`fields`";
@@ -73,7 +73,7 @@ bounds! {
     MAX_NOTES = 1000, "notes", "notes of a contact or lead";
     /// Bytes of an enquiry in the Auto-lead Data Format.
     MAX_ADF_BYTES = 256 * 1024, "bytes", "ADF document";
-    /// Elements within each other in an ADF document, the outermost included.
+    /// Nesting depth of elements in an ADF document, counting the outermost.
     MAX_ADF_DEPTH = 32, "levels", "nesting of an ADF document";
     /// Elements of an ADF document.
     MAX_ADF_ELEMENTS = 5_000, "elements", "ADF document";
@@ -87,13 +87,13 @@ bounds! {
     MAX_FORM_NAME_BYTES = 255, "bytes", "name and file name of a part of a form";
     /// Bytes of the head of a part of a form.
     MAX_PART_HEAD_BYTES = 4 * 1024, "bytes", "head of a part of a form";
-    /// Pixels of a WebP picture: its decoder takes much time and memory for each.
+    /// Pixels of a WebP picture. The decoder needs much time and memory for each.
     MAX_WEBP_PIXELS = 8_000_000, "pixels", "WebP picture";
     /// Bytes of the file of a mail that is imported.
     MAX_MAIL_BYTES = 25 * 1024 * 1024, "bytes", "file of a mail that is imported";
-    /// Parts of a mail that is imported, those that contain others included.
+    /// Parts of a mail that is imported, including parts that contain others.
     MAX_MAIL_PARTS = 500, "parts", "mail that is imported";
-    /// Parts within each other in a mail that is imported, the mail itself included.
+    /// Nesting depth of parts in a mail that is imported, counting the mail itself.
     MAX_MAIL_DEPTH = 8, "levels", "nesting of a mail that is imported";
     /// The newest notes that a record and its events show.
     MAX_NOTES_SHOWN = 50, "notes", "notes shown in a record and its events";
@@ -128,7 +128,7 @@ impl<const MAX: usize> BoundedText<MAX> {
         Ok(Self(text))
     }
 
-    /// Whether `text` keeps within the bound.
+    /// Checks that `text` is within the bound.
     ///
     /// # Errors
     /// As [`BoundedText::new`].
@@ -210,17 +210,17 @@ impl<const MAX: usize> utoipa::ToSchema for BoundedText<MAX> {
     }
 }
 
-/// Whether a character begins another line where text is shown.
+/// Returns `true` if `character` starts a new line where text is shown.
 pub const fn is_line_break(character: char) -> bool {
     matches!(character, '\n'..='\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// Whether a text has what programs break lines at, which names and subjects have not.
+/// Returns `true` if `text` contains an ASCII line break, which names and subjects may not contain.
 pub fn has_line_break(text: &str) -> bool {
     text.contains(|character| matches!(character, '\n'..='\r'))
 }
 
-/// Why a text is refused.
+/// The reason for refusing a text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum InvalidText {
     /// It has more characters than this.
@@ -231,7 +231,7 @@ pub enum InvalidText {
     Nul,
 }
 
-/// At most `MAX` elements.
+/// A list of at most `MAX` elements.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[serde(transparent)]
 pub struct BoundedList<T, const MAX: usize = MAX_ITEMS>(Vec<T>);

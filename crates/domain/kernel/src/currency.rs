@@ -1,4 +1,4 @@
-//! Currencies, by their ISO 4217 codes, and which one a country uses.
+//! Currencies by their ISO 4217 codes, and the currency of each country.
 
 use std::{fmt, str::FromStr};
 
@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::Country;
 
-/// The currency of each country, by the country's code: seven bytes each, in alphabetical order.
+/// The currency of each country, by the country's code. An entry has seven bytes; entries are in alphabetical order.
 ///
-/// It is table A.1 of ISO 4217 as of 2026, by way of the data set `country-codes` of datahub.io (public domain). Where the
-/// standard lists several currencies or a unit of account, this is the one that everyday prices are in: the country's own
-/// in BT, HT, LS, NA and PA, the US dollar in SV. GS and PS, which the standard gives none, have what circulates there.
-/// AQ has no currency.
+/// The source is table A.1 of ISO 4217 as of 2026, from the data set `country-codes` of datahub.io (public domain). Some
+/// countries have several currencies or a unit of account there. The table has the one of everyday prices: the country's own in
+/// BT, HT, LS, NA and PA, the US dollar in SV. The standard gives GS and PS none, so they have the currency that circulates
+/// there. AQ has no currency.
 const BY_COUNTRY: &[u8] = b"\
 AD:EUR AE:AED AF:AFN AG:XCD AI:XCD AL:ALL AM:AMD AO:AOA AQ:XXX AR:ARS AS:USD AT:EUR AU:AUD AW:AWG AX:EUR AZ:AZN \
 BA:BAM BB:BBD BD:BDT BE:EUR BF:XOF BG:EUR BH:BHD BI:BIF BJ:XOF BL:EUR BM:BMD BN:BND BO:BOB BQ:USD BR:BRL BS:BSD \
@@ -30,7 +30,7 @@ ST:STN SV:USD SX:XCG SY:SYP SZ:SZL TC:USD TD:XAF TF:EUR TG:XOF TH:THB TJ:TJS TK:
 TR:TRY TT:TTD TV:AUD TW:TWD TZ:TZS UA:UAH UG:UGX UM:USD US:USD UY:UYU UZ:UZS VA:EUR VC:XCD VE:VES VG:USD VI:USD \
 VN:VND VU:VUV WF:XPF WS:WST YE:YER YT:EUR ZA:ZAR ZM:ZMW ZW:ZWG ";
 
-/// How many bytes of [`BY_COUNTRY`] a country has.
+/// The bytes of one country in [`BY_COUNTRY`].
 const ENTRY: usize = "GB:GBP ".len();
 
 /// A currency, written as its three-letter code in capitals.
@@ -43,7 +43,7 @@ impl Currency {
     pub const GBP: Self = Self(*b"GBP");
     /// The euro.
     pub const EUR: Self = Self(*b"EUR");
-    /// The code that ISO 4217 has for "no currency".
+    /// The code of ISO 4217 for "no currency".
     pub const NONE: Self = Self(*b"XXX");
 
     /// The three-letter code.
@@ -54,7 +54,7 @@ impl Currency {
 }
 
 impl Country {
-    /// The currency of the country's prices: [`Currency::NONE`] for Antarctica alone.
+    /// The currency of prices in the country. Only Antarctica has none ([`Currency::NONE`]).
     ///
     /// ```
     /// use forecourt_kernel::{Country, Currency};
@@ -109,7 +109,7 @@ impl TryFrom<String> for Currency {
     }
 }
 
-/// Reads the code of a currency that some country uses, in capitals.
+/// Reads the code of a currency, in capitals. It must be the currency of a country.
 impl FromStr for Currency {
     type Err = InvalidCurrency;
 

@@ -26,7 +26,7 @@ impl FromStr for Email {
         let bracket = text.rsplit_once('@').and_then(|(_, domain)| domain.rfind('['));
         // The validator looks only at the end of a domain in brackets.
         let short = text.chars().nth(MAX_LINE_CHARS).is_none();
-        // A domain of one label is none on the internet; an address in brackets is no domain.
+        // An internet domain has at least two labels. An address in brackets is not a domain.
         let dotted = text
             .rsplit_once('@')
             .is_some_and(|(_, domain)| domain.contains(['.', '[']));
@@ -38,8 +38,8 @@ impl FromStr for Email {
     }
 }
 
-/// An address as it is compared: without regard to case, with the ASCII form of its domain (decisions §6). What is no address
-/// is folded as any text.
+/// Returns an address in the form in which addresses are compared: without regard to case, with the ASCII form of its domain
+/// (decisions §6). A text that is not an address is folded like any other.
 pub fn fold_email(text: &str) -> String {
     match text.rsplit_once('@') {
         Some((name, domain)) if !domain.is_ascii() => match idna::domain_to_ascii(domain) {

@@ -1,37 +1,38 @@
-//! Epochs of a database, by which what was read before it went back to an earlier state is distinguished from what is read after.
+//! Epochs of a database. They distinguish data that was read before the database went back to an earlier state from data read
+//! since.
 
 use std::fmt;
 
 use crate::Timestamp;
 
-/// A period in which a database gives out each number once: 0 for one that has never gone back to an earlier state.
+/// A period in which a database issues each number once. It is 0 for a database that has never gone back to an earlier state.
 ///
-/// A restored backup, or a standby that was promoted without the last commits, gives version numbers, event numbers and counts of
-/// writes a second time. Whatever compares one of these with what it remembers compares the epoch too.
+/// A restored backup issues version numbers, event numbers and write counts a second time. So does a standby that was promoted
+/// without the last commits. Code that compares such a number with a remembered one must compare the epoch too.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Epoch(i64);
 
 impl Epoch {
-    /// That of a database that has never gone back.
+    /// The epoch of a database that has never gone back.
     pub const FIRST: Self = Self(0);
 
-    /// The epoch of that number.
+    /// The epoch with that number.
     pub const fn new(number: i64) -> Self {
         Self(number)
     }
 
-    /// The number, as JSON has it.
+    /// The number, as in JSON.
     pub const fn number(self) -> i64 {
         self.0
     }
 
-    /// The next epoch, if it begins `now`: one backup that is restored twice gives two.
+    /// Returns the epoch that follows this one if it begins `now`. A backup that is restored twice starts two different epochs.
     #[must_use]
     pub fn raised(self, now: Timestamp) -> Self {
         Self(now.epoch_seconds().max(self.0.saturating_add(1)))
     }
 
-    /// What marks an entity tag or a cursor as one of this epoch: `-e<number>`, and nothing in the first one.
+    /// Returns the suffix that entity tags and cursors of this epoch carry: `-e<number>`, and nothing in the first epoch.
     pub fn mark(self) -> EpochMark {
         EpochMark(self)
     }

@@ -1,4 +1,4 @@
-//! What happened, for webhooks and readers of the event log (contract, "Events"; architecture: the event log).
+//! Events, for webhooks and readers of the event log (contract, "Events"; architecture: the event log).
 
 use std::{fmt, str::FromStr};
 
@@ -19,7 +19,7 @@ macro_rules! events {
             /// Every event, in the order of the contract.
             pub const ALL: &[Self] = &[$(Self::$variant,)+];
 
-            /// The name, as subscriptions and deliveries carry it.
+            /// The name in subscriptions and deliveries.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name,)+
@@ -33,7 +33,7 @@ macro_rules! events {
                 }
             }
 
-            /// When it happens, in one sentence.
+            /// A sentence that says when the event occurs.
             pub const fn description(self) -> &'static str {
                 match self {
                     $(Self::$variant => $description,)+
@@ -93,7 +93,7 @@ events! {
 }
 
 impl EventName {
-    /// The resource that it happened to: the part of the name before the dot.
+    /// The resource of the event: the part of the name before the dot.
     pub fn resource(self) -> &'static str {
         self.as_str()
             .split_once('.')
@@ -112,21 +112,21 @@ impl fmt::Display for EventName {
     }
 }
 
-/// No event has that name.
+/// There is no event with that name.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("unknown event {0:?}")]
 pub struct UnknownEvent(pub String);
 
-/// An event about to be recorded.
+/// An event that is about to be recorded.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NewEvent {
-    /// What happened.
+    /// The event's name.
     pub name: EventName,
-    /// The id of the record that it happened to.
+    /// The id of the record that changed.
     pub record: i64,
     /// The record's full public representation at that moment, as JSON.
     pub data: String,
-    /// When it happened.
+    /// The time of the event.
     pub at: Timestamp,
 }
 
@@ -141,11 +141,11 @@ pub struct Event {
     pub sequence: EventSequence,
     /// `evt_` and hexadecimal text, unique across businesses.
     pub id: String,
-    /// What happened, and to which record.
+    /// The event itself and the record that it concerns.
     pub what: NewEvent,
 }
 
-/// Where events are written: in the transaction that causes them.
+/// The log to which a use case writes events, in the transaction that causes them.
 #[async_trait]
 pub trait EventLog: Send {
     /// Appends `event` to the business's log under the next number.

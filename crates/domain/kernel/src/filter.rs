@@ -5,22 +5,22 @@ use crate::{
     fold_email,
 };
 
-/// Text as it is compared: without regard to case.
+/// Folds `text` for comparisons that ignore case.
 pub fn fold(text: &str) -> String {
     text.to_lowercase()
 }
 
-/// A range with inclusive bounds, either of them open (contract, "Common rules" 6).
+/// A range with inclusive bounds, either of which may be open (contract, "Common rules" 6).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Range<T> {
-    /// The least value wanted; `None` is open.
+    /// The lower bound; `None` if open.
     pub from: Option<T>,
-    /// The greatest value wanted; `None` is open.
+    /// The upper bound; `None` if open.
     pub to: Option<T>,
 }
 
 impl<T: Copy> Range<T> {
-    /// Just this value.
+    /// The range of this one value.
     pub const fn exactly(value: T) -> Self {
         Self {
             from: Some(value),
@@ -30,7 +30,7 @@ impl<T: Copy> Range<T> {
 }
 
 impl<T: PartialOrd> Range<T> {
-    /// Whether `value` lies in it, its ends included.
+    /// Returns `true` if `value` lies in the range, including its ends.
     pub fn contains(&self, value: &T) -> bool {
         self.from.as_ref().is_none_or(|from| from <= value) && self.to.as_ref().is_none_or(|to| value <= to)
     }
@@ -41,15 +41,15 @@ impl<T: PartialOrd> Range<T> {
 pub enum TextFilter {
     /// The whole text, compared without regard to case; held folded.
     Exact(String),
-    /// A pattern in which `%` stands for any run of characters and all else for itself; held folded.
+    /// A pattern in which `%` stands for any run of characters and every other character for itself; held folded.
     Wildcard(String),
 }
 
 impl TextFilter {
-    /// The fewest characters besides `%` that a pattern needs.
+    /// The minimum number of characters in a pattern, not counting `%`.
     pub const MIN_PATTERN_CHARS: usize = 3;
 
-    /// Whether `text` is a wildcard search, which needs the scope `search:wildcard`.
+    /// Returns `true` if `text` is a wildcard search, which needs the scope `search:wildcard`.
     pub fn is_wildcard(text: &str) -> bool {
         text.contains('%')
     }
@@ -57,7 +57,7 @@ impl TextFilter {
     /// Reads a filter as a caller wrote it.
     ///
     /// # Errors
-    /// [`InvalidFilter`] if it is longer than a filter may be, or has a `%` and fewer than three other characters.
+    /// [`InvalidFilter`] if the filter is too long or has too many `%`, or has a `%` and fewer than three other characters.
     pub fn parse(text: &str) -> Result<Self, InvalidFilter> {
         let (characters, wildcards) = (text.chars().count(), text.matches('%').count());
         if wildcards == 0 {
@@ -79,7 +79,7 @@ impl TextFilter {
         Ok(Self::Wildcard(fold(text)))
     }
 
-    /// The filter for addresses, which compare as [`fold_email`] makes them.
+    /// Converts the filter to one for email addresses, which are compared in the form of [`fold_email`].
     #[must_use]
     pub fn for_email(self) -> Self {
         match self {
@@ -88,7 +88,7 @@ impl TextFilter {
         }
     }
 
-    /// Whether `text` passes.
+    /// Returns `true` if `text` passes the filter.
     pub fn matches(&self, text: &str) -> bool {
         let text = fold(text);
         match self {
@@ -114,16 +114,16 @@ impl TextFilter {
     }
 }
 
-/// Why a filter on text is refused.
+/// The reason for refusing a filter on text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum InvalidFilter {
     /// It has more characters than this.
     #[error("must have at most {0} characters")]
     TooLong(usize),
-    /// It has more wildcards than a search is made with.
+    /// It has more wildcards than a search accepts.
     #[error("must have at most {MAX_PATTERN_WILDCARDS} %")]
     TooManyWildcards,
-    /// It has a wildcard and too few characters to search by.
+    /// It has a wildcard and too few other characters.
     #[error("needs at least {} characters besides %", TextFilter::MIN_PATTERN_CHARS)]
     TooShort,
 }

@@ -1,6 +1,6 @@
-//! One type per identifier, so that a contact's number never passes for a lead's.
+//! Identifiers, with a type for each kind of record, so that a contact's number cannot be used as a lead's.
 
-/// Declares identifiers, each a positive whole number that no other identifier passes for.
+/// Declares identifiers: positive whole numbers, each kind with a type of its own.
 ///
 /// ```
 /// # #![allow(unexpected_cfgs)]
@@ -11,7 +11,7 @@
 /// assert_eq!("17".parse(), Ok(BayId::new(17)));
 /// ```
 ///
-/// The crate that declares one depends on serde, and has a feature `openapi` that brings utoipa.
+/// The declaring crate needs serde as a dependency, and a feature `openapi` that enables utoipa.
 #[macro_export]
 macro_rules! ids {
     ($($(#[$meta:meta])* $name:ident;)+) => {$(
@@ -22,12 +22,12 @@ macro_rules! ids {
         pub struct $name(i64);
 
         impl $name {
-            /// Wraps a number that storage or a caller gave.
+            /// Wraps a number that comes from storage or from a caller.
             pub const fn new(raw: i64) -> Self {
                 Self(raw)
             }
 
-            /// The bare number, as it appears in JSON and in paths.
+            /// The bare number, as in JSON and in paths.
             pub const fn get(self) -> i64 {
                 self.0
             }
@@ -39,7 +39,7 @@ macro_rules! ids {
             }
         }
 
-        /// Reads a positive decimal number, as paths carry it.
+        /// Reads a positive decimal number, as in paths.
         impl ::std::str::FromStr for $name {
             type Err = $crate::NotAnId;
 
@@ -81,10 +81,10 @@ ids! {
 pub struct NotAnId;
 
 impl NotAnId {
-    /// The positive decimal number that `text` is.
+    /// Reads `text` as a positive decimal number.
     ///
     /// # Errors
-    /// It is not one.
+    /// If `text` is not such a number.
     pub fn read(text: &str) -> Result<i64, Self> {
         let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         text.parse().ok().filter(|raw| digits && *raw > 0).ok_or(Self)

@@ -1,6 +1,6 @@
-//! What callers send: fields of a JSON body, each read into a type that bounds it.
+//! Input from callers: fields of a JSON body, each read into a type that bounds it.
 //!
-//! A field that does not fit its type is no failure to read: the fault is kept, so that a caller learns of all at once
+//! Reading does not fail at a field that does not fit its type. The fault is kept, so that a caller learns of all faults at once
 //! (decisions §3).
 
 use std::{borrow::Cow, fmt::Display, str::FromStr};
@@ -14,22 +14,21 @@ use crate::{
     integer,
 };
 
-/// A type that a field can be of. Its values are bounded, however much is sent.
+/// A type of a field. Its values are bounded, however much a caller sends.
 pub trait FromJson: Sized {
-    /// Takes `value`, if it is of this type and within its bounds.
+    /// Converts `value` if it has this type and is within its bounds.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The faults of the value.
     fn from_json(value: Value) -> Result<Self, InvalidValue>;
 }
 
-/// What is wrong with a value: the faults, each with the path that leads to it, from the value on; empty if it is the value
-/// itself.
+/// The faults of a value. Each has the path from the value to the fault; the path is empty if the value itself is wrong.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct InvalidValue(Vec<(String, Cow<'static, str>)>);
 
 impl InvalidValue {
-    /// The value itself is wrong.
+    /// A fault of the value itself.
     pub fn here(message: impl Into<Cow<'static, str>>) -> Self {
         Self(vec![(String::new(), message.into())])
     }
@@ -39,7 +38,7 @@ impl InvalidValue {
         self.0.push((String::new(), message.into()));
     }
 
-    /// Whether nothing is wrong.
+    /// Returns `true` if there are no faults.
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -51,7 +50,7 @@ impl InvalidValue {
         }
     }
 
-    /// Adds them to `errors`, as those of the field `name`.
+    /// Adds the faults to `errors` as those of the field `name`.
     pub fn report(&self, name: &str, errors: &mut ValidationErrors) {
         for (path, message) in &self.0 {
             errors.add(join(name, path), message.clone());
@@ -59,7 +58,7 @@ impl InvalidValue {
     }
 }
 
-/// The faults of a body, whose members are the fields.
+/// Converts the faults of a body, whose members are the fields.
 impl From<InvalidValue> for ValidationErrors {
     fn from(faults: InvalidValue) -> Self {
         let mut errors = Self::new();
@@ -70,7 +69,7 @@ impl From<InvalidValue> for ValidationErrors {
     }
 }
 
-/// The path from a member on, of what lies at `path` within the member.
+/// Joins the name of a member and the path within the member.
 fn join(member: &str, path: &str) -> String {
     match path {
         "" => member.to_owned(),
@@ -107,7 +106,7 @@ impl<const MAX: usize> FromJson for BoundedText<MAX> {
     }
 }
 
-/// A rule for what stands in a line of a mail.
+/// A rule for fields that go into a single line of a mail.
 pub fn is_one_line<R: ?Sized>(line: &Field<Line>, _: &R) -> InvalidValue {
     match line.value() {
         Some(line) if has_line_break(line) => InvalidValue::here("must not have line breaks"),
@@ -115,14 +114,14 @@ pub fn is_one_line<R: ?Sized>(line: &Field<Line>, _: &R) -> InvalidValue {
     }
 }
 
-/// Text whose meaning is checked elsewhere: bounded as a long one is.
+/// Text whose meaning is checked elsewhere. Its bound is that of a long text.
 impl FromJson for String {
     fn from_json(value: Value) -> Result<Self, InvalidValue> {
         BoundedText::<MAX_TEXT_CHARS>::from_json(value).map(BoundedText::into_string)
     }
 }
 
-/// Bounded by its record as a whole.
+/// An object. Its size is bounded by the limit of the record that contains it.
 impl FromJson for Map<String, Value> {
     fn from_json(value: Value) -> Result<Self, InvalidValue> {
         match value {
@@ -137,7 +136,7 @@ impl<T: FromJson, const MAX: usize> FromJson for BoundedList<T, MAX> {
         let Value::Array(items) = value else {
             return Err(InvalidValue::here("must be an array"));
         };
-        // Counted first: what are too many is not looked at one by one.
+        // Counted first, so that the elements of a list that is too long are never read.
         let items = BoundedList::<Value, MAX>::new(items).map_err(|error| InvalidValue::here(error.to_string()))?;
         let mut read = Vec::with_capacity(items.len());
         let mut wrong = InvalidValue::default();
@@ -160,27 +159,27 @@ impl<T: FromJson> FromJson for Vec<T> {
     }
 }
 
-/// A field that may be null: a [`Field`] knows null by itself.
+/// A field whose stored value may be null. [`Field`] handles null itself.
 impl<T: FromJson> FromJson for Option<T> {
     fn from_json(value: Value) -> Result<Self, InvalidValue> {
         T::from_json(value).map(Some)
     }
 }
 
-/// The value that a line of text names, such as a status or a currency.
+/// Reads a value that is written as a line of text, such as a status or a currency.
 ///
 /// # Errors
-/// If it is no line, or names none.
+/// If it is not a line of text, or the line does not name a value.
 pub fn from_line<T: FromStr<Err: Display>>(value: Value) -> Result<T, InvalidValue> {
     let line = Line::from_json(value)?;
     line.parse()
         .map_err(|error: T::Err| InvalidValue::here(error.to_string()))
 }
 
-/// What an object says whose members are [fields](crate::fields!) themselves.
+/// Reads an object whose members are [fields](crate::fields!).
 ///
 /// # Errors
-/// If it is no object; members that are wrong are kept as such.
+/// If it is not an object. Wrong members are not an error; they are kept as faults.
 pub fn from_object<T: DeserializeOwned>(value: Value) -> Result<T, InvalidValue> {
     match value {
         Value::Object(_) => serde_json::from_value(value).map_err(|error| InvalidValue::here(error.to_string())),
@@ -188,7 +187,7 @@ pub fn from_object<T: DeserializeOwned>(value: Value) -> Result<T, InvalidValue>
     }
 }
 
-/// A value that is written as a line of text, such as an email; the empty line stands for none.
+/// A value that is written as a line of text, such as an email address. The empty line stands for `None`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OrEmpty<T>(pub Option<T>);
 
@@ -211,7 +210,7 @@ impl<T: utoipa::PartialSchema> utoipa::PartialSchema for OrEmpty<T> {
         use utoipa::openapi::{ObjectBuilder, RefOr, Schema, schema::AnyOfBuilder, schema::Type};
         let mut written = T::schema();
         match &mut written {
-            // The empty text is of no format.
+            // The empty text does not match the format, so it is an alternative of its own.
             RefOr::T(Schema::Object(object)) if object.format.is_some() => {
                 let empty = ObjectBuilder::new().schema_type(Type::String).enum_values(Some([""]));
                 Schema::AnyOf(AnyOfBuilder::new().item(written).item(empty).build()).into()
@@ -232,13 +231,13 @@ impl<T: utoipa::ToSchema> utoipa::ToSchema for OrEmpty<T> {
     }
 }
 
-/// Names from a list: an array of them, or one text with commas between them. Each counts once, and none at all stands for the
-/// default.
+/// Names from a list, sent as an array or as one text with commas between them. Repeated names count once. An empty list stands
+/// for the default.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Words<T>(Vec<T>);
 
 impl<T> Words<T> {
-    /// What was named, or `default` if that is nothing.
+    /// The names, or `default` if there are none.
     pub fn or(self, default: Vec<T>) -> Vec<T> {
         if self.0.is_empty() { default } else { self.0 }
     }
@@ -314,30 +313,31 @@ impl<T: utoipa::ToSchema> utoipa::ToSchema for Words<T> {
     }
 }
 
-/// Of any type; the reader distinguishes and bounds them.
+/// A value of any type. The code that reads the field checks its type and its size.
 impl FromJson for Value {
     fn from_json(value: Value) -> Result<Self, InvalidValue> {
         Ok(value)
     }
 }
 
-/// What a write says of a field that is kept as a `T`. `R` is what it is validated by besides: the lists of a business, say.
+/// A change that a write makes to a field that is stored as a `T`. `R` is the additional data that validation needs, such as the
+/// lists of a business.
 pub trait Change<T, R: ?Sized = ()>: FromJson {
-    /// What is wrong with members that are fields themselves.
+    /// Returns the faults of members that are fields themselves.
     fn shape_faults(&self) -> InvalidValue {
         InvalidValue::default()
     }
 
-    /// What is wrong with it according to `rules`.
+    /// Returns the faults according to `rules`.
     fn rule_faults(&self, _rules: &R) -> InvalidValue {
         InvalidValue::default()
     }
 
-    /// Puts it in the place of `stored`, or lays it over it; `default` is what stands there if nothing is known.
+    /// Replaces `stored`, or merges the change into it. `default` is the value of a field about which nothing is known.
     fn apply(self, stored: &mut T, default: &T, rules: &R);
 }
 
-/// A field that is kept as it is written.
+/// A field that is stored in the form in which it is written.
 impl<T: FromJson, R: ?Sized> Change<T, R> for T {
     fn apply(self, stored: &mut T, _: &T, _: &R) {
         *stored = self;
@@ -380,22 +380,22 @@ impl<R: ?Sized> Change<String, R> for OrEmpty<Email> {
     }
 }
 
-/// A member of a body. Reading it never fails: a value of the wrong type is kept as the fault that it is.
+/// A member of a body. Reading it never fails: a value of the wrong type is kept as a fault.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub enum Field<T> {
-    /// The member is not there.
+    /// The member is missing.
     #[default]
     Absent,
-    /// It is null.
+    /// The member is null.
     Null,
-    /// It has a value of the right type.
+    /// The member has a value of the right type.
     Value(T),
-    /// It has not.
+    /// The member has a value of the wrong type or out of bounds.
     Wrong(InvalidValue),
 }
 
 impl<T> Field<T> {
-    /// The value that was sent.
+    /// The value, if a valid one was sent.
     pub const fn value(&self) -> Option<&T> {
         match self {
             Self::Value(value) => Some(value),
@@ -403,7 +403,7 @@ impl<T> Field<T> {
         }
     }
 
-    /// What is wrong with what was sent for a `K`.
+    /// Returns the faults of type and bounds in a value sent for a `K`.
     pub fn shape_faults<K, R: ?Sized>(&self) -> InvalidValue
     where
         T: Change<K, R>,
@@ -415,7 +415,7 @@ impl<T> Field<T> {
         }
     }
 
-    /// What is wrong with the value according to `rules`.
+    /// Returns the faults of the value according to `rules`.
     pub fn rule_faults<K, R: ?Sized>(&self, rules: &R) -> InvalidValue
     where
         T: Change<K, R>,
@@ -425,7 +425,7 @@ impl<T> Field<T> {
             .unwrap_or_default()
     }
 
-    /// Lays the value that was sent over `stored`; null stands for `default`.
+    /// Merges the value into `stored`; null resets it to `default`.
     pub fn apply<K: Clone, R: ?Sized>(self, stored: &mut K, default: &K, rules: &R)
     where
         T: Change<K, R>,
@@ -457,26 +457,26 @@ impl<'de, T: FromJson> Deserialize<'de> for Field<T> {
     }
 }
 
-/// Declares the fields that callers write of a record, each once: its name, its type, which bounds it, and what it means.
+/// Declares the fields of a record that callers write, each once: its name, its type, which bounds it, and its meaning.
 ///
-/// Two types come of it: the content that is stored and shown, and the changes that a body describes, where a field may be
-/// absent, null (its default) or wrong. Reading, validation, storage, the views and the OpenAPI document all follow from the
-/// declaration.
+/// The macro generates two types: the content, which is stored and shown, and the changes that a body describes. In the changes a
+/// field may be absent, null (its default) or wrong. Reading, validation, storage, the views and the OpenAPI document all follow
+/// from the declaration.
 ///
 /// ```
 /// # #![allow(unexpected_cfgs)]
 /// use forecourt_kernel::{Line, ValidationErrors};
 ///
 /// forecourt_kernel::fields! {
-///     /// What is known of a bay.
+///     /// The data of a bay.
 ///     #[derive(Default)]
 ///     content Bay;
-///     /// A bay to be marked out or changed.
+///     /// A new bay, or changes to one.
 ///     changes BayChanges;
 ///
-///     /// What is painted on it.
+///     /// The text painted on it.
 ///     name: Line;
-///     /// Whether it has a charger.
+///     /// Set if it has a charger.
 ///     charger: bool;
 /// }
 ///
@@ -491,25 +491,26 @@ impl<'de, T: FromJson> Deserialize<'de> for Field<T> {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 ///
-/// Attributes before a type are those of the content alone: a field that older records lack has `#[serde(default)]` there.
-/// Before the type in which a field is sent, where that is another one, can stand attributes of the changes alone, in place of the
-/// one that takes the field's schema from that type.
+/// Attributes before a type apply to the content alone: a field that older records lack has `#[serde(default)]` there. If the
+/// field is sent in another type, attributes before that type apply to the changes alone. They replace the attribute that takes
+/// the field's schema from that type.
 ///
-/// # A record that is shown otherwise than it is kept
+/// # A record that is stored in other types than it is written in
 ///
-/// Then the changes name what they are validated by, and each line says how the field is written and, behind the arrow, how it
-/// is kept: a [`Change`] leads from the one to the other. A content that is stored as JSON derives that by itself. `as` gives the member of the JSON another name than the field has,
-/// and `rule` names a function that finds what else is wrong with it. The changes of a record can be a field of another one,
-/// whose members are merged then.
+/// In this form the changes name the type that they are validated by. Each line gives the type in which the field is written and,
+/// after the arrow, the type in which it is stored. A [`Change`] converts the one into the other. A content that is stored as
+/// JSON has to derive serde's traits itself. `as` gives the member of the JSON a name other than the field's, and `rule` names a
+/// function that finds further faults. The changes of a record can be a field of another record, whose members are then merged.
 ///
-/// A line that begins with `kept` is part of the content alone: callers do not write it. One that begins with `sent` is part of
-/// the body alone: it says how to carry the request out, or belongs to another field, and a use case reads it by its name.
+/// A line that begins with `kept` belongs to the content alone: callers do not write it. A line that begins with `sent` belongs
+/// to the body alone. Such a field is an instruction for the request, or belongs to another field; a use case reads it by its
+/// name.
 ///
 /// ```
 /// # #![allow(unexpected_cfgs)]
 /// use forecourt_kernel::{Field, InvalidValue, Line, OrEmpty, Country};
 ///
-/// /// What visitors are validated by.
+/// /// The rules for visitors.
 /// pub struct House {
 ///     closed_to: String,
 /// }
@@ -528,16 +529,16 @@ impl<'de, T: FromJson> Deserialize<'de> for Field<T> {
 ///     /// A visitor.
 ///     #[derive(Default, serde::Serialize, serde::Deserialize)]
 ///     content Visitor;
-///     /// A visitor to be noted or changed.
+///     /// A new visitor, or changes to one.
 ///     changes VisitorChanges, validated by House;
 ///
-///     /// Who it is.
+///     /// The name.
 ///     name: Line => String, rule is_welcome;
-///     /// Where they come from.
+///     /// The country that they come from.
 ///     origin as "from": CountryText => Option<Country>;
-///     /// How often they came.
+///     /// The number of visits.
 ///     kept visits: u32;
-///     /// Whether they are to be announced.
+///     /// Set if they are to be announced.
 ///     sent announce: bool;
 /// }
 ///
@@ -553,10 +554,10 @@ impl<'de, T: FromJson> Deserialize<'de> for Field<T> {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 ///
-/// The crate that declares fields depends on serde and serde_json, and has a feature `openapi` that brings utoipa.
+/// The declaring crate needs serde and serde_json as dependencies, and a feature `openapi` that enables utoipa.
 #[macro_export]
 macro_rules! fields {
-    // A record that is kept, written and shown in the same types.
+    // A record that is stored, written and shown in the same types.
     (
         $(#[$content_meta:meta])*
         content $content:ident;
@@ -586,12 +587,12 @@ macro_rules! fields {
         }
 
         impl $changes {
-            /// What is wrong with what was sent, each fault with the path to it.
+            /// Returns the faults of the body, each with the path to it.
             pub fn faults(&self) -> $crate::ValidationErrors {
                 $crate::Change::<$content>::shape_faults(self).into()
             }
 
-            /// Lays what was sent over `content`; null takes it from `defaults`.
+            /// Merges the changes into `content`; null resets a field to its value in `defaults`.
             pub fn apply(self, content: &mut $content, defaults: &$content) {
                 $crate::Change::apply(self, content, defaults, &());
             }
@@ -614,22 +615,21 @@ macro_rules! fields {
         }
 
         impl $changes {
-            /// What is wrong with what was sent, each fault with the path to it: first what is not of its type, then what goes
-            /// against `rules`.
+            /// Returns the faults of the body, each with the path to it: first wrong types, then violations of `rules`.
             pub fn faults(&self, rules: &$rules) -> $crate::ValidationErrors {
                 let mut faults = $crate::ValidationErrors::from($crate::Change::<$content, $rules>::shape_faults(self));
                 faults.extend($crate::Change::<$content, $rules>::rule_faults(self, rules).into());
                 faults
             }
 
-            /// Lays what was sent over `content`; null takes it from `defaults`.
+            /// Merges the changes into `content`; null resets a field to its value in `defaults`.
             pub fn apply(self, content: &mut $content, defaults: &$content, rules: &$rules) {
                 $crate::Change::apply(self, content, defaults, rules);
             }
         }
     };
 
-    // The lines of such a record, one after the other, put where they belong: among what is kept, what is sent, or both.
+    // Sorts the lines of such a record, one by one, into those that are stored, those that are sent, or both.
     (
         @sort $content:tt $changes:tt kept { $($kept:tt)* } sent { $($sent:tt)* } applied { $($applied:tt)* }
         $(#[$meta:meta])* kept $name:ident $(as $json:tt)?: $(#[$kept_meta:meta])* $type:ty;
@@ -712,7 +712,7 @@ macro_rules! fields {
         }
     };
 
-    // What a body says, and how it is laid over the content.
+    // The fields of a body, and how they are merged into the content.
     (
         @changes $content:ident $(#[$changes_meta:meta])* $changes:ident by $rules:ty;
         applied { $($applied:ident)+ }

@@ -1,9 +1,9 @@
-//! The mark of a layout, by which a view that was stored is known to be of this release.
+//! Marks of layouts, by which a stored view is known to come from this release.
 
-/// The mark of a view that has these fields, as `outline` lists them: the same in every build. `revision` goes up when a
-/// release shows the view otherwise though its fields are the same.
+/// Returns the mark of a view that has the fields of `outline`; it is the same in every build. Raise `revision` when a release
+/// shows the view differently though its fields are the same.
 ///
-/// A stored view begins with its mark. One with another mark is passed over, and its record is read instead.
+/// A stored view begins with its mark. A view with another mark is ignored, and its record is read instead.
 pub fn layout_mark(revision: u64, outline: &str) -> String {
     // FNV-1a.
     let mark = outline.bytes().fold(0xcbf2_9ce4_8422_2325 ^ revision, |mark, byte| {

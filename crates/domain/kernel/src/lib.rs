@@ -1,9 +1,8 @@
-//! The words that every area of Forecourt shares.
+//! The types that every area of Forecourt shares.
 //!
-//! Identifiers, time, money, paging, filters, scopes and events are defined once here, so that an area's own crate
-//! speaks of leads or vehicles and of nothing else. Nothing in this crate, or in any domain crate, reads a clock, draws
-//! a random number, or touches a disk or a socket: what a rule needs from the world comes in through a port
-//! ([`Clock`], [`Random`], a store).
+//! Identifiers, time, money, paging, filters, scopes and events are defined once here, so that an area's own crate contains
+//! nothing but leads or vehicles. Neither this crate nor any domain crate reads a clock, draws a random number, or touches a disk
+//! or a socket. A rule gets what it needs from outside through a port ([`Clock`], [`Random`], a store).
 //!
 //! ```
 //! use forecourt_kernel::{Date, Timestamp};

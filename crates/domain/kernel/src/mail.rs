@@ -1,4 +1,4 @@
-//! Mails that a change causes: queued in its transaction, sent afterwards.
+//! Mails that a change causes: queued in its transaction and sent afterwards.
 
 use std::sync::Arc;
 
@@ -11,39 +11,40 @@ use crate::{BoxError, BusinessId, LeadId, Person, StoreResult, Timestamp};
 pub struct Mail {
     /// The address that receives it.
     pub to: String,
-    /// One line; line breaks in it are dropped when it is sent.
+    /// The subject, a single line. Line breaks in it are dropped when the mail is sent.
     pub subject: String,
     /// The text.
     pub text: String,
-    /// What its `Message-ID` is made of, without brackets: a whole id with its domain, or what stands before the domain of the
-    /// sender. `None` has the transport draw one.
+    /// The source of the `Message-ID`, without brackets: a whole id with its domain, or the part before the sender's domain. With
+    /// `None` the transport generates one.
     pub message_id: Option<String>,
-    /// What the `Message-ID` of the mail that it continues is made of, as in [`Mail::message_id`].
+    /// The source of the `Message-ID` of the mail that this one answers, in the form of [`Mail::message_id`].
     pub in_reply_to: Option<String>,
-    /// The address that answers go to; `None` for the sender's.
+    /// The address for answers; `None` for the sender's.
     pub reply_to: Option<String>,
-    /// The lead that it is about: while it waits, it goes with it.
+    /// The lead that the mail is about. A mail that still waits is deleted with its lead.
     pub lead: Option<LeadId>,
 }
 
-/// Where a use case leaves a mail to be sent once its transaction has committed.
+/// The queue of mails that are sent after the transaction of a use case has committed.
 #[async_trait]
 pub trait MailOutbox: Send {
-    /// Queues `mail` on behalf of `business`, due from `at` on. It waits for another day if the business has sent as many as it may.
+    /// Queues `mail` for `business`, due from `at` on. The mail waits for another day if the business has reached its daily
+    /// limit.
     async fn queue_mail(&mut self, business: BusinessId, mail: Mail, at: Timestamp) -> StoreResult<()>;
 
-    /// Queues `mail` as one of those that `business` may send in the UTC day of `at`, for a request that waits for it. Returns
-    /// whether there is one left; if not, nothing is queued.
+    /// Queues `mail` for a request that waits for it, and counts it towards the mails of `business` in the UTC day of `at`.
+    /// Returns `false`, and queues nothing, if the daily limit is reached.
     async fn queue_awaited_mail(&mut self, business: BusinessId, mail: Mail, at: Timestamp) -> StoreResult<bool>;
 
-    /// Takes one of the mails that `business` may send in the UTC day of `at`, for one that is sent while a request waits. Returns
-    /// whether there is one left.
+    /// Counts one mail towards the mails of `business` in the UTC day of `at`; the caller sends it itself while a request waits.
+    /// Returns `false` if the daily limit is reached.
     async fn claim_mail(&mut self, business: BusinessId, at: Timestamp) -> StoreResult<bool>;
 }
 
 impl Mail {
-    /// A mail whose subject and text may be supplied by any caller: control characters that have no place in a text are
-    /// dropped.
+    /// Creates a mail whose subject and text may come from any caller. Control characters are dropped, except line breaks and
+    /// tabs in the text.
     pub fn new(to: impl Into<String>, subject: &str, text: &str) -> Self {
         let printable = |character: &char| !character.is_control() || matches!(character, '\n' | '\t');
         Self {
@@ -55,16 +56,16 @@ impl Mail {
     }
 }
 
-/// A queued mail that its taker has leased: no other server sends it until the lease ends.
+/// A queued mail that a worker has leased: no other server sends it until the lease ends.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PendingMail {
-    /// Identifies it within the queue.
+    /// The mail's id within the queue.
     pub id: i64,
-    /// The business that it is sent for.
+    /// The business for which the mail is sent.
     pub business: BusinessId,
-    /// What to send.
+    /// The mail.
     pub mail: Mail,
-    /// How often it was tried before.
+    /// The number of earlier attempts.
     pub attempts: u32,
 }
 
@@ -77,8 +78,8 @@ pub trait Mailer: Send + Sync {
     /// [`MailError::Refused`] if no further try can succeed, [`MailError::Failed`] if one may.
     async fn send(&self, mail: &Mail) -> Result<(), MailError>;
 
-    /// Finds out whether the transport would take `mail` now, without handing it over: for callers that are to learn of a wrong
-    /// address while they wait. A transport that has no way to find out says yes.
+    /// Checks whether the transport would accept `mail` now, without handing it over. It serves callers that must learn of a
+    /// wrong address while they wait. A transport that cannot check accepts every mail.
     ///
     /// # Errors
     /// [`MailError::Refused`] if its address is invalid, or one that the transport refuses for good; [`MailError::Failed`] if the
@@ -88,20 +89,21 @@ pub trait Mailer: Send + Sync {
         Ok(())
     }
 
-    /// Removes what the transport keeps of sent mails that name this person; answers how many. One that keeps none does nothing.
+    /// Removes sent mails that name this person from the transport's storage, and returns their number. A transport that keeps no
+    /// mails does nothing.
     ///
     /// # Errors
-    /// [`MailError::Failed`] if that cannot be found out now.
+    /// [`MailError::Failed`] if the storage cannot be searched now.
     async fn forget_person(&self, person: Arc<Person>) -> Result<usize, MailError> {
         let _ = person;
         Ok(0)
     }
 }
 
-/// Why a mail was not sent.
+/// The reason why a mail was not sent.
 #[derive(Debug, thiserror::Error)]
 pub enum MailError {
-    /// The mail itself is at fault: its address is invalid, or one that the server refuses for good.
+    /// The mail itself is at fault: its address is invalid, or the server refuses it for good.
     #[error("the mail was refused")]
     Refused(#[source] BoxError),
     /// The mail could not be sent now.

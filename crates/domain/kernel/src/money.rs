@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 pub struct Money(i64);
 
 impl Money {
-    /// Nothing.
+    /// Zero.
     pub const ZERO: Self = Self(0);
 
-    /// An amount of that many minor units.
+    /// An amount in minor units.
     pub const fn from_minor(minor: i64) -> Self {
         Self(minor)
     }
@@ -67,7 +67,7 @@ impl FromStr for Money {
     }
 }
 
-/// The text is no amount with at most two decimals.
+/// The text is not an amount with at most two decimals.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("must be an amount with at most two decimals")]
 pub struct InvalidMoney;

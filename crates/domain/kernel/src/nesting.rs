@@ -1,21 +1,22 @@
-//! How deep a caller's JSON may be.
+//! Limits on the depth of a caller's JSON.
 
 use serde_json::{Map, Value};
 
-/// A record that holds the object must still be readable for every JSON parser that guards its stack.
+/// The limit of [`validate_nesting`]. JSON parsers that guard their stack must still be able to read a record that holds the
+/// object.
 const MAX_DEPTH: usize = crate::bounds::MAX_BODY_DEPTH;
 
-/// How large the value of a JSON text is in memory, apart from its bytes.
+/// The size of a JSON value in memory, apart from the bytes of its texts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct JsonExtent {
-    /// How deep objects and arrays lie within each other, the outermost included.
+    /// The nesting depth of objects and arrays, counting the outermost.
     pub depth: usize,
-    /// How many values there are at most: the value itself, members, elements, objects and arrays.
+    /// An upper bound of the number of values: the value itself, members, elements, objects and arrays.
     pub values: usize,
 }
 
 impl JsonExtent {
-    /// Measures a text without building its value. The result is meaningless for a text that is no JSON.
+    /// Measures a text without building its value. The result is meaningless for a text that is not JSON.
     pub fn of(text: &[u8]) -> Self {
         let (mut depth, mut deepest, mut values) = (0_usize, 0, 1);
         let mut bytes = text.iter();
@@ -36,7 +37,7 @@ impl JsonExtent {
     }
 }
 
-/// Skips what is left of a string, its closing quote included.
+/// Skips the rest of a string, including its closing quote.
 fn skip_string<'a>(bytes: &mut impl Iterator<Item = &'a u8>) {
     while let Some(byte) = bytes.next() {
         match byte {
@@ -49,7 +50,7 @@ fn skip_string<'a>(bytes: &mut impl Iterator<Item = &'a u8>) {
     }
 }
 
-/// Checks how deep objects and arrays lie within each other.
+/// Checks the nesting depth of objects and arrays.
 ///
 /// # Errors
 /// [`NestedTooDeep`] if there are more than 32 levels, the object itself included.
@@ -66,7 +67,7 @@ fn lies_within(value: &Value, depth: usize) -> bool {
     }
 }
 
-/// An object has objects or arrays within each other beyond all use.
+/// An object nests objects or arrays too deeply.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("must not be nested more than {MAX_DEPTH} levels deep")]
 pub struct NestedTooDeep;

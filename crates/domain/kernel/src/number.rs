@@ -1,11 +1,11 @@
-//! Numbers of JSON, which knows but one kind of them.
+//! Numbers in JSON, which has only one kind of them.
 
 use serde_json::Value;
 
-/// From here on a number with a fraction part cannot be distinguished from its neighbours.
+/// The limit above which a floating-point number no longer distinguishes neighbouring integers.
 const EXACT: f64 = (1_i64 << f64::MANTISSA_DIGITS) as f64;
 
-/// The integer that `value` is, if it is one: `1.0` and `1e0` are the integer 1 (decisions §3).
+/// Returns the integer that `value` is, if it is one: `1.0` and `1e0` are the integer 1 (decisions §3).
 pub fn integer(value: &Value) -> Option<i64> {
     let number = value.as_number()?;
     number.as_i64().or_else(|| {

@@ -6,7 +6,7 @@ use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 
 use crate::{Epoch, bounds::MAX_LINE_CHARS};
 
-/// How much of each record a read shows.
+/// The part of each record that a read shows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum View {
     /// The fields that a list needs.
@@ -27,26 +27,26 @@ impl FromStr for View {
     }
 }
 
-/// Where in a list a page begins.
+/// The start of a page within a list.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Position {
     /// The page of that number, counted from 1.
     Number(u64),
-    /// Behind the record that the cursor marks.
+    /// After the record that the cursor marks.
     After(Cursor),
 }
 
-/// Which part of a list is wanted.
+/// The part of a list that a caller requests.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PageRequest {
-    /// Where it begins.
+    /// The start of the page.
     pub position: Position,
-    /// How many records it has at most, from 1 to [`PageRequest::MAX_PER_PAGE`].
+    /// The maximum number of records, from 1 to [`PageRequest::MAX_PER_PAGE`].
     pub per_page: u32,
 }
 
 impl PageRequest {
-    /// The place in a list newest first where the record of that id is, if there is one: a page with it alone.
+    /// The page with the one record of that id, if it exists, in a list that is ordered newest first.
     pub fn of_one(id: i64) -> Self {
         Self {
             position: Position::After(Cursor::at([id.saturating_add(1)])),
@@ -54,12 +54,12 @@ impl PageRequest {
         }
     }
 
-    /// How many records a page has when the caller does not say.
+    /// The default number of records of a page.
     pub const DEFAULT_PER_PAGE: u32 = 50;
-    /// How many records a page may have (contract, "Limits").
+    /// The maximum number of records of a page (contract, "Limits").
     pub const MAX_PER_PAGE: u32 = 500;
 
-    /// The first page of the usual size.
+    /// The first page, with the default size.
     pub const fn first() -> Self {
         Self {
             position: Position::Number(1),
@@ -67,7 +67,7 @@ impl PageRequest {
         }
     }
 
-    /// How many records lie before the page; `None` if it begins behind a cursor.
+    /// The number of records before the page; `None` if the page begins after a cursor.
     pub fn offset(&self) -> Option<i64> {
         match self.position {
             Position::Number(number) => {
@@ -78,7 +78,7 @@ impl PageRequest {
         }
     }
 
-    /// How many records a store looks for: one more than the page shows, to learn whether another page follows.
+    /// The number of records that a store has to look for: one more than the page shows, to learn whether another page follows.
     pub fn wanted(&self) -> i64 {
         i64::from(self.per_page) + 1
     }
@@ -89,15 +89,14 @@ impl PageRequest {
 pub struct Page<T> {
     /// The records, in the list's order.
     pub items: Vec<T>,
-    /// Marks the last of `items` if more follow.
+    /// A cursor for the last of `items`, if more records follow.
     pub next: Option<Cursor>,
-    /// How many records the whole list has; only where the page was requested by number.
+    /// The number of records of the whole list. Present only if the page was requested by number.
     pub total: Option<i64>,
 }
 
 impl<T> Page<T> {
-    /// The page of what was found, which is as many records as [are wanted](PageRequest::wanted) if there are so many. Its list
-    /// is ordered by `id` alone.
+    /// Makes a page of the records found, up to [`PageRequest::wanted`] of them. The list must be ordered by `id` alone.
     pub fn of(mut found: Vec<T>, request: &PageRequest, total: Option<i64>, id: impl Fn(&T) -> i64) -> Self {
         let shown = request.per_page as usize;
         let more = found.len() > shown;
@@ -110,10 +109,10 @@ impl<T> Page<T> {
         }
     }
 
-    /// The same page with another item in the place of each.
+    /// Converts each item of the page.
     ///
     /// # Errors
-    /// The first one's.
+    /// The error of the first item that cannot be converted.
     pub fn try_map<U, E>(self, item: impl FnMut(T) -> Result<U, E>) -> Result<Page<U>, E> {
         Ok(Page {
             items: self.items.into_iter().map(item).collect::<Result<_, _>>()?,
@@ -123,7 +122,7 @@ impl<T> Page<T> {
     }
 }
 
-/// Names a list that has cursors: one made for a list is refused by the others.
+/// The name of a list with cursors. A cursor of one list is refused by the others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ListName {
     name: &'static str,
@@ -141,7 +140,7 @@ impl ListName {
         }
     }
 
-    /// The list of that name which belongs to the record `of`.
+    /// The list of that name that belongs to the record `of`.
     pub const fn within(name: &'static str, of: i64) -> Self {
         Self {
             of: Some(of),
@@ -149,7 +148,7 @@ impl ListName {
         }
     }
 
-    /// The same list as it is in `epoch`: a cursor of another one marks a place that may be another record's by now.
+    /// The same list in `epoch`. A cursor from another epoch may mark the place of a different record by now.
     #[must_use]
     pub const fn in_epoch(self, epoch: Epoch) -> Self {
         Self { epoch, ..self }
@@ -164,15 +163,15 @@ impl fmt::Display for ListName {
     }
 }
 
-/// Marks a record of a list by the values that the list is ordered by. Opaque to callers.
+/// A mark of a record in a list: the values that the list is ordered by. Opaque to callers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Cursor(Vec<i64>);
 
 impl Cursor {
-    /// How long a cursor's text is at most.
+    /// The maximum length of a cursor's text.
     pub const MAX_BYTES: usize = MAX_LINE_CHARS;
 
-    /// Marks the record with these sort values.
+    /// A cursor for the record with these sort values.
     pub fn at(values: impl Into<Vec<i64>>) -> Self {
         Self(values.into())
     }
@@ -187,17 +186,17 @@ impl Cursor {
         self.0.first().copied().unwrap_or_default()
     }
 
-    /// The cursor as callers carry it, bound to the list that made it.
+    /// Encodes the cursor for callers, bound to the list that made it.
     pub fn encode(&self, list: ListName) -> String {
         let body = Body { list, values: &self.0 }.to_string();
         let checksum = crc32fast::hash(body.as_bytes());
         BASE64_URL_SAFE_NO_PAD.encode(format!("{body}:{checksum:08x}"))
     }
 
-    /// Reads a cursor that `list` made, whose order has `width` sort values.
+    /// Reads a cursor that `list` made. The order of the list has `width` sort values.
     ///
     /// # Errors
-    /// [`InvalidCursor`] if it is none, was altered, or was made for another list or in another epoch.
+    /// [`InvalidCursor`] if the text is not a cursor, was altered, or was made for another list or in another epoch.
     pub fn decode(list: ListName, width: usize, text: &str) -> Result<Self, InvalidCursor> {
         if text.len() > Self::MAX_BYTES {
             return Err(InvalidCursor);
@@ -236,7 +235,7 @@ impl fmt::Display for Body<'_> {
     }
 }
 
-/// The text is no cursor of this list.
+/// The text is not a cursor of this list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("must be a next_cursor that this list gave")]
 pub struct InvalidCursor;

@@ -1,4 +1,4 @@
-//! Finding a person in what is held on others, so that it can be taken out.
+//! Search for a person in records about others, so that the person can be removed from them.
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -11,39 +11,39 @@ use serde_json::{Map, Value};
 
 use crate::{BoxError, ContactId, fold, phone_text::PhoneSpellings};
 
-/// How many characters a line of an address has that is taken out of texts: house numbers alone stand for anything.
+/// The minimum number of characters of an address line that is removed from texts. A house number alone could mean anything.
 const MIN_ADDRESS_CHARS: usize = 5;
-/// How many letters and digits the number of a document has that is taken out of texts.
+/// The minimum number of letters and digits of a document number that is removed from texts.
 const MIN_IDENTIFIER_CHARS: usize = 6;
-/// What stands in the place of what is taken out of a text.
-const GONE: &str = "…";
-/// How much is looked for at once: values, and bytes of them.
-const MOST_VALUES: usize = 1_000;
-const MOST_BYTES: usize = 64 * 1024;
+/// The replacement for what is removed from a text.
+const REDACTED: &str = "…";
+/// The maximum of one search: the number of values, and their bytes in total.
+const MAX_VALUES: usize = 1_000;
+const MAX_BYTES: usize = 64 * 1024;
 
-/// What a contact is or was known by.
+/// The names, addresses and numbers by which a contact is or was known.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PersonKeys {
     contact: ContactId,
     names: BTreeSet<String>,
     emails: BTreeSet<String>,
-    /// In E.164.
+    /// Telephone numbers in E.164.
     numbers: BTreeSet<String>,
     /// Lines of addresses, and postcodes.
     addresses: BTreeSet<String>,
-    /// Numbers of driving licences and the like, letters and digits alone, in capitals.
+    /// Numbers of driving licences and the like: only letters and digits, in capitals.
     #[serde(default)]
     identifiers: BTreeSet<String>,
-    /// Whether the names are as well those of a make of cars or of a company.
+    /// Set if the names are also those of a make of cars or of a company.
     #[serde(default)]
     ambiguous: bool,
-    /// Of names, emails and numbers those that somebody else has too.
+    /// Names, emails and numbers that somebody else has too.
     #[serde(default)]
     shared: BTreeSet<String>,
 }
 
 impl PersonKeys {
-    /// Nothing but the contact's id.
+    /// The keys of a contact of whom only the id is known.
     pub const fn new(contact: ContactId) -> Self {
         Self {
             contact,
@@ -57,33 +57,33 @@ impl PersonKeys {
         }
     }
 
-    /// Notes that their names stand for others as well, so that a text is not about them because it has one.
+    /// Notes that the names can also mean others. A name in a text then does not show that the text is about this person.
     pub const fn have_ambiguous_names(&mut self) {
         self.ambiguous = true;
     }
 
-    /// Notes that somebody else has that name, email or number as well, which is folded or in E.164: a text is not about the person
-    /// because it has it.
+    /// Notes that somebody else has this name, email or number too. It is given folded or in E.164. The value in a text then does
+    /// not show that the text is about this person.
     pub fn share(&mut self, value: &str) {
         self.shared.insert(value.to_owned());
     }
 
-    /// Names, folded.
+    /// The names, folded.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(String::as_str)
     }
 
-    /// Addresses for mails, folded.
+    /// The email addresses, folded.
     pub fn emails(&self) -> impl Iterator<Item = &str> {
         self.emails.iter().map(String::as_str)
     }
 
-    /// Telephone numbers in E.164.
+    /// The telephone numbers in E.164.
     pub fn numbers(&self) -> impl Iterator<Item = &str> {
         self.numbers.iter().map(String::as_str)
     }
 
-    /// The same person, of whom nothing is known yet.
+    /// Returns keys of the same person without any values.
     #[must_use]
     pub fn emptied(&self) -> Self {
         let mut keys = Self::new(self.contact);
@@ -91,7 +91,7 @@ impl PersonKeys {
         keys
     }
 
-    /// Whose keys they are.
+    /// The contact whose keys these are.
     pub const fn contact(&self) -> ContactId {
         self.contact
     }
@@ -101,7 +101,7 @@ impl PersonKeys {
         add(&mut self.names, name);
     }
 
-    /// Adds an address for mails, unless it is empty.
+    /// Adds an email address, unless it is empty.
     pub fn add_email(&mut self, email: &str) {
         add(&mut self.emails, email);
     }
@@ -113,7 +113,7 @@ impl PersonKeys {
         }
     }
 
-    /// Adds a line of a postal address, or a postcode. A line without a number is as well the name of a place, or of nothing.
+    /// Adds a line of a postal address, or a postcode. A line without a number is ignored: it could also be the name of a place.
     pub fn add_address(&mut self, line: &str) {
         let is_specific = line.chars().any(char::is_alphabetic) && line.chars().any(char::is_numeric);
         if is_specific && line.chars().count() >= MIN_ADDRESS_CHARS {
@@ -121,7 +121,8 @@ impl PersonKeys {
         }
     }
 
-    /// Adds the number of a driving licence, an insurance number or the like, however it is spaced. A short one stands for anything.
+    /// Adds the number of a driving licence, an insurance number or the like, in any spacing. A short one is ignored: it could
+    /// mean anything.
     pub fn add_identifier(&mut self, number: &str) {
         let squeezed: String = number.chars().filter(char::is_ascii_alphanumeric).collect();
         if squeezed.len() >= MIN_IDENTIFIER_CHARS && squeezed.bytes().any(|byte| byte.is_ascii_digit()) {
@@ -129,7 +130,7 @@ impl PersonKeys {
         }
     }
 
-    /// Whether they are as many as are looked for at once.
+    /// Returns `true` if one search cannot take more keys.
     pub fn is_full(&self) -> bool {
         let sets = [
             &self.names,
@@ -140,7 +141,7 @@ impl PersonKeys {
         ];
         let values = sets.iter().map(|set| set.len()).sum::<usize>();
         let bytes = sets.iter().flat_map(|set| set.iter()).map(String::len).sum::<usize>();
-        values >= MOST_VALUES || bytes >= MOST_BYTES
+        values >= MAX_VALUES || bytes >= MAX_BYTES
     }
 }
 
@@ -152,7 +153,7 @@ fn add(values: &mut BTreeSet<String>, text: &str) {
     }
 }
 
-/// Finds a person by all of their [`PersonKeys`] at once: a text is read once, however many they are.
+/// A search for a person by all of their [`PersonKeys`] at once. A text is read once, regardless of the number of keys.
 pub struct Person {
     contact: ContactId,
     names: HashSet<String>,
@@ -160,19 +161,19 @@ pub struct Person {
     numbers: HashSet<String>,
     /// Emails, then names, then lines of addresses.
     words: AhoCorasick,
-    /// Emails and whole names that nobody else has.
+    /// Emails and whole names that are theirs alone.
     certain: AhoCorasick,
     spellings: PhoneSpellings,
-    /// Of numbers that nobody else has.
+    /// Telephone numbers that are theirs alone.
     certain_spellings: PhoneSpellings,
     identifiers: Identifiers,
 }
 
 impl Person {
-    /// The person known by these keys.
+    /// Prepares the search for the person with these keys.
     ///
     /// # Errors
-    /// They are more than can be searched for; those of [`PersonKeys::is_full`] are not.
+    /// If there are too many keys to search for. This does not happen as long as no key was added after [`PersonKeys::is_full`].
     pub fn new(keys: &PersonKeys) -> Result<Self, BoxError> {
         let PersonKeys {
             contact,
@@ -192,7 +193,7 @@ impl Person {
             names: names.iter().cloned().collect(),
             emails: emails.iter().cloned().collect(),
             numbers: numbers.iter().cloned().collect(),
-            // The longest of several, so that no text is left with the rest of a value of which another one is a part.
+            // The longest match wins, so that no part of a value is left over when another value is a part of it.
             words: finder(words)?,
             certain: finder(emails.iter().chain(whole_names).filter(own))?,
             certain_spellings: PhoneSpellings::of(numbers.iter().filter(own).map(String::as_str)),
@@ -201,33 +202,33 @@ impl Person {
         })
     }
 
-    /// The contact that they are.
+    /// The person's contact.
     pub const fn contact(&self) -> ContactId {
         self.contact
     }
 
-    /// Whether the text is one of their names and nothing else.
+    /// Returns `true` if the text is one of their names and nothing else.
     pub fn is_named(&self, text: &str) -> bool {
         !text.is_empty() && self.names.contains(&fold(text))
     }
 
-    /// Whether the text is one of their addresses for mails.
+    /// Returns `true` if the text is one of their email addresses.
     pub fn has_email(&self, text: &str) -> bool {
         !text.is_empty() && self.emails.contains(&fold(text))
     }
 
-    /// Whether the text is one of their telephone numbers in E.164.
+    /// Returns `true` if the text is one of their telephone numbers in E.164.
     pub fn has_number(&self, text: &str) -> bool {
         self.numbers.contains(text)
     }
 
-    /// Takes the person out of a text, wherever one of their keys stands there by itself; `false` if none does.
+    /// Removes the person from a text, wherever one of their keys occurs as a word of its own. Returns `false` if none does.
     pub fn redact(&self, text: &mut String) -> bool {
         self.take_out(&self.words, &self.spellings, text)
     }
 
-    /// Takes the person out of a text that may be about anybody, wherever an email, a number or a whole name of theirs stands there;
-    /// `false` if none does.
+    /// Removes the person from a text that may be about others. Only document numbers count, and emails, telephone numbers and whole
+    /// names that are theirs alone. Returns `false` if none occurs.
     pub fn redact_certain(&self, text: &mut String) -> bool {
         self.take_out(&self.certain, &self.certain_spellings, text)
     }
@@ -243,19 +244,20 @@ impl Person {
         replace(text, &numbers) | changed
     }
 
-    /// Whether a text that may be about anybody names the person: it has an email, a number or a whole name of theirs.
+    /// Returns `true` if a text that may be about others names the person: by a document number, or by an email, a telephone number or
+    /// a whole name that is theirs alone.
     pub fn is_certainly_in(&self, text: &str) -> bool {
         self.certain.is_match(&Marked::new(text).text)
             || !self.identifiers.places(text).is_empty()
             || !self.certain_spellings.places(text).is_empty()
     }
 
-    /// Takes the person out of all texts of a value, names of members included; `false` if they are in none.
+    /// Removes the person from all texts of a value, including the names of members. Returns `false` if no text has them.
     pub fn redact_value(&self, value: &mut Value) -> bool {
         self.redact_texts(value, &|text| self.redact(text))
     }
 
-    /// Takes the person out of all texts of a value as [`Person::redact_certain`] does out of one.
+    /// Removes the person from all texts of a value, each as in [`Person::redact_certain`].
     pub fn redact_certain_value(&self, value: &mut Value) -> bool {
         self.redact_texts(value, &|text| self.redact_certain(text))
     }
@@ -268,7 +270,7 @@ impl Person {
                 .fold(false, |changed, item| self.redact_texts(item, redact) | changed),
             Value::Object(members) => self.redact_members(members, redact),
             Value::Number(digits) if self.spellings.is(&digits.to_string()) => {
-                *value = Value::from(GONE);
+                *value = Value::from(REDACTED);
                 true
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => false,
@@ -287,7 +289,7 @@ impl Person {
             for (mut name, value) in std::mem::take(members) {
                 redact(&mut name);
                 while left.contains_key(&name) {
-                    name.push_str(GONE);
+                    name.push_str(REDACTED);
                 }
                 left.insert(name, value);
             }
@@ -296,7 +298,8 @@ impl Person {
         changed | renamed
     }
 
-    /// Whether a mail is about the person: it has their address, one of their numbers, or a line of nothing but their name.
+    /// Returns `true` if a mail is about the person: it has their address, one of their numbers, or a line with nothing but their
+    /// name.
     pub fn is_in_mail(&self, mail: &str) -> bool {
         let named = |line: &str| line.split_once(": ").is_some_and(|(_, who)| self.is_named(who));
         let marked = Marked::new(mail);
@@ -310,8 +313,8 @@ impl Person {
     }
 }
 
-/// Finds words that stand by themselves: of several the longest, so that no text is left with the rest of a value of which another
-/// one is a part.
+/// Builds a search for whole words. The longest match wins, so that no part of a value is left over when another value is a part
+/// of it.
 fn finder<'a>(words: impl Iterator<Item = &'a String>) -> Result<AhoCorasick, BoxError> {
     let words = words.map(|word| Marked::new(word).text);
     Ok(AhoCorasick::builder()
@@ -319,7 +322,7 @@ fn finder<'a>(words: impl Iterator<Item = &'a String>) -> Result<AhoCorasick, Bo
         .build(words)?)
 }
 
-/// Whether a name has two words at least: then it is one person's, as far as a text can say.
+/// Returns `true` if a name has at least two words. Such a name is taken to belong to one person.
 fn is_whole_name(name: &str) -> bool {
     let words = name.split_whitespace();
     words
@@ -328,7 +331,7 @@ fn is_whole_name(name: &str) -> bool {
         >= 2
 }
 
-/// Finds the numbers of documents, however they are spaced.
+/// A search for document numbers in any spacing.
 struct Identifiers(Option<AhoCorasick>);
 
 impl Identifiers {
@@ -342,7 +345,7 @@ impl Identifiers {
         Ok(Self(Some(finder)))
     }
 
-    /// The places of a text where one stands by itself, in order.
+    /// Returns the places in the text where a number occurs as a word of its own, in order.
     fn places(&self, text: &str) -> Vec<Range<usize>> {
         let Some(finder) = &self.0 else {
             return Vec::new();
@@ -354,7 +357,7 @@ impl Identifiers {
                 squeezed.push(character.to_ascii_uppercase());
                 origins.push(at);
             } else if !character.is_whitespace() && !matches!(character, '-' | '.' | '/' | '_') {
-                // What interrupts a number.
+                // A character that ends a number.
                 squeezed.push('\0');
                 origins.push(at);
             }
@@ -370,15 +373,15 @@ impl Identifiers {
     }
 }
 
-/// Before and behind each character that is neither letter nor digit, and behind and before the text: so that a word between
-/// two of them stands by itself, and each has its own.
+/// Marks before and after each character that is neither letter nor digit, and around the whole text. A word between two marks
+/// stands alone, and neighbouring words do not share a mark.
 const BEFORE: char = '\u{1}';
-const BEHIND: char = '\u{2}';
+const AFTER: char = '\u{2}';
 
 /// A text in small letters, with marks where words may begin and end.
 struct Marked {
     text: String,
-    /// Of which byte of the original each byte was made, and where the next one begins.
+    /// For each byte, the range of the original bytes that it was made from.
     origins: Vec<Range<usize>>,
 }
 
@@ -388,7 +391,7 @@ impl Marked {
             text: String::with_capacity(original.len() + 2),
             origins: Vec::with_capacity(original.len() + 2),
         };
-        marked.push(BEHIND, 0..0);
+        marked.push(AFTER, 0..0);
         for (at, character) in original.char_indices() {
             let origin = at..at + character.len_utf8();
             let mut reached = origin.start;
@@ -397,11 +400,11 @@ impl Marked {
                 if apart {
                     marked.push(BEFORE, reached..reached);
                 }
-                // A sigma is written in another way at the end of a word.
+                // A sigma has a different form at the end of a word.
                 marked.push(if folded == 'ς' { 'σ' } else { folded }, origin.clone());
                 reached = origin.end;
                 if apart {
-                    marked.push(BEHIND, reached..reached);
+                    marked.push(AFTER, reached..reached);
                 }
             }
         }
@@ -414,7 +417,7 @@ impl Marked {
         self.origins.resize(self.text.len(), origin);
     }
 
-    /// Where in the original a place of the marked text is.
+    /// Converts a place of the marked text to the place in the original.
     fn origin(&self, place: Range<usize>) -> Option<Range<usize>> {
         let first = self.origins.get(place.start)?;
         let last = self.origins.get(place.end.checked_sub(1)?)?;
@@ -422,7 +425,7 @@ impl Marked {
     }
 }
 
-/// Takes out of a text what stands in these places, which are in order; `false` if there are none.
+/// Replaces the given places of a text, which must be in order. Returns `false` if there are none.
 fn replace(text: &mut String, places: &[Range<usize>]) -> bool {
     if places.is_empty() {
         return false;
@@ -431,7 +434,7 @@ fn replace(text: &mut String, places: &[Range<usize>]) -> bool {
     let mut end = 0;
     for place in places {
         left.push_str(&text[end..place.start]);
-        left.push_str(GONE);
+        left.push_str(REDACTED);
         end = place.end;
     }
     left.push_str(&text[end..]);

@@ -1,4 +1,4 @@
-//! Telephone numbers, by the numbering plan.
+//! Telephone numbers, read by the numbering plan of their country.
 
 mod plan;
 
@@ -12,11 +12,11 @@ use plan::Plan;
 pub struct Phone(String);
 
 impl Phone {
-    /// Reads a number in any usual spelling. One without a country code is read as a number of `country`. An extension is
-    /// left out, since E.164 has none.
+    /// Reads a number in any usual spelling. A number without a country code is read as one of `country`. An extension is
+    /// dropped, since E.164 has none.
     ///
     /// # Errors
-    /// [`InvalidPhone`] if it is no possible number of its country's plan.
+    /// [`InvalidPhone`] if it is not a possible number of its country's plan.
     pub fn parse(text: &str, country: Country) -> Result<Self, InvalidPhone> {
         Self::by_plan(text, country).ok_or(InvalidPhone)
     }
@@ -24,15 +24,15 @@ impl Phone {
     fn by_plan(text: &str, country: Country) -> Option<Self> {
         let dialled = dialled(text)?;
         let home = Plan::of_country(country.code());
-        let (code, national) = match behind_international_prefix(&dialled, home) {
+        let (code, national) = match after_international_prefix(&dialled, home) {
             Some(international) => read_international(international)?,
             None => read_national(home?, &dialled)?,
         };
         let e164 = format!("+{code}{national}");
-        (e164.len() <= "+".len() + MOST_DIGITS).then_some(Self(e164))
+        (e164.len() <= "+".len() + MAX_DIGITS).then_some(Self(e164))
     }
 
-    /// What a number in E.164 is made of; `None` if it begins with no country's code.
+    /// Splits a number in E.164 into its parts; `None` if it does not begin with the code of a country.
     pub fn parts(e164: &str) -> Option<PhoneParts<'_>> {
         let digits = e164.strip_prefix('+')?;
         (1..=3).find_map(|length| {
@@ -57,34 +57,34 @@ impl Phone {
     }
 }
 
-/// What a number in E.164 is made of.
+/// The parts of a number in E.164.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PhoneParts<'a> {
-    /// The digits that are dialled from abroad before the others, for example `44`.
+    /// The country code, which callers from abroad dial before the other digits, for example `44`.
     pub country_code: &'a str,
-    /// The digits that are dialled from everywhere, for example `7700900123`.
+    /// The digits that all callers dial, for example `7700900123`.
     pub national: &'a str,
-    /// What is dialled before these from within the country, for example `0`; `None` if nothing is.
+    /// The prefix that callers within the country dial before the number, for example `0`; `None` if there is none.
     pub trunk_prefix: Option<&'static str>,
 }
 
-/// How many digits a number has in E.164.
-const MOST_DIGITS: usize = 15;
+/// The maximum number of digits in E.164.
+const MAX_DIGITS: usize = 15;
 
-/// How many digits are dialled at most: the longest number behind the longest prefix.
-const MOST_DIALLED: usize = MOST_DIGITS + 5;
+/// The maximum number of digits that are dialled: the longest number after the longest prefix.
+const MAX_DIALLED: usize = MAX_DIGITS + 5;
 
-/// The digits of a number as it is dialled, with a plus in front if it has one. `None` if the text holds anything but
-/// these, what people put between them, and an extension. Letters in particular stand for no digits.
+/// Returns the digits of a number as it is dialled, with a plus in front if it has one. Returns `None` if the text has characters
+/// other than digits, usual separators and an extension. Letters do not stand for digits.
 fn dialled(text: &str) -> Option<String> {
     let text = without_extension(text.trim());
-    let mut dialled = String::with_capacity(MOST_DIALLED);
+    let mut dialled = String::with_capacity(MAX_DIALLED);
     for character in text.strip_prefix("tel:").unwrap_or(text).chars() {
         match character {
             '+' | '\u{ff0b}' if dialled.is_empty() => dialled.push('+'),
-            '0'..='9' if dialled.len() < MOST_DIALLED => dialled.push(character),
+            '0'..='9' if dialled.len() < MAX_DIALLED => dialled.push(character),
             '-' | '.' | '/' | '(' | ')' | '\u{2010}'..='\u{2015}' | '\u{2212}' => {}
-            // Marks that cannot be seen come along when a number is copied from an address book.
+            // Invisible characters are copied along with numbers from address books.
             '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' => {}
             _ if character.is_whitespace() => {}
             _ => return None,
@@ -93,7 +93,7 @@ fn dialled(text: &str) -> Option<String> {
     Some(dialled)
 }
 
-/// `text` up to an extension at its end, such as `ext. 12`, `x12` or `#12`.
+/// Returns `text` without an extension at its end, such as `ext. 12`, `x12` or `#12`.
 fn without_extension(text: &str) -> &str {
     let before_digits = text.trim_end_matches(|character: char| character.is_ascii_digit());
     let marked = before_digits.trim_end_matches(['.', ':', ' ']);
@@ -106,14 +106,14 @@ fn without_extension(text: &str) -> &str {
         .unwrap_or(text)
 }
 
-/// What follows the plus, or the digits by which one dials abroad from `home`; it begins with a country code. `None` if
-/// the number is a national one.
-fn behind_international_prefix<'a>(dialled: &'a str, home: Option<&Plan>) -> Option<&'a str> {
-    let by_digits = || home?.behind_international_prefix(dialled);
+/// Returns the digits after the plus, or after the prefix for calls abroad from `home`. They begin with a country code. Returns
+/// `None` if the number is a national one.
+fn after_international_prefix<'a>(dialled: &'a str, home: Option<&Plan>) -> Option<&'a str> {
+    let by_digits = || home?.after_international_prefix(dialled);
     dialled.strip_prefix('+').or_else(by_digits)
 }
 
-/// Splits a number that begins with a country code into that and the number within the country.
+/// Splits a number that begins with a country code into the code and the number within the country.
 fn read_international(digits: &str) -> Option<(u16, String)> {
     (1..=3).find_map(|length| {
         let (code, national) = digits.split_at_checked(length)?;
@@ -126,13 +126,14 @@ fn read_international(digits: &str) -> Option<(u16, String)> {
 /// Reads a number as it is dialled within the plan's country: without the country code, or with it but without a plus.
 fn read_national(plan: &Plan, digits: &str) -> Option<(u16, String)> {
     let plans = slice::from_ref(plan);
-    let behind_code = || significant(plans, digits.strip_prefix(&plan.code.to_string())?);
-    Some((plan.code, significant(plans, digits).or_else(behind_code)?))
+    let after_code = || significant(plans, digits.strip_prefix(&plan.code.to_string())?);
+    Some((plan.code, significant(plans, digits).or_else(after_code)?))
 }
 
-/// The part of a national number that is dialled from everywhere. Most countries have a prefix for calls within, such as a
-/// zero, but in some numbers begin with that very digit. So the number as it stands goes before the one without prefix, and
-/// one that the plan describes from end to end before one whose beginning and length alone are right.
+/// Returns the part of a national number that all callers dial. Most countries have a prefix for calls within the country, such
+/// as a zero, but some have numbers that begin with that very digit. Therefore the number as it stands takes precedence over the
+/// number without the prefix. A number that matches the plan as a whole takes precedence over one whose beginning and length
+/// match.
 fn significant(plans: &[Plan], digits: &str) -> Option<String> {
     let bare = plans.first().and_then(|plan| plan.without_national_prefix(digits));
     let readings = [Some(digits.to_owned()), bare];
@@ -145,7 +146,7 @@ fn significant(plans: &[Plan], digits: &str) -> Option<String> {
         .cloned()
 }
 
-/// The text is no telephone number.
+/// The text is not a telephone number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("must be a telephone number in international format")]
 pub struct InvalidPhone;

@@ -1,21 +1,21 @@
-//! Telephone numbers in free texts, however they are spelled.
+//! Search for telephone numbers in free text, in any spelling.
 
 use std::collections::HashSet;
 use std::ops::Range;
 
 use crate::Phone;
 
-/// How many digits it takes, where nothing else marks them as a telephone number, not to hit one by chance. Where numbers are
-/// dialled without a prefix, people write nothing else, and one digit less has to do.
-const TELLING: usize = 9;
+/// The minimum number of digits that identify a telephone number without any mark, so that other numbers do not match by chance.
+/// In countries without a prefix one digit less is enough, since people write nothing else there.
+const MIN_DIGITS: usize = 9;
 
-/// Telephone numbers, by the digits that people write for them. However many they are, a text is read once.
+/// Telephone numbers, by the digits in which people write them. A text is read once, regardless of their number.
 #[derive(Default)]
 pub(crate) struct PhoneSpellings {
-    behind_plus: HashSet<String>,
-    /// Those that begin with a zero are marked by it as a telephone number.
+    after_plus: HashSet<String>,
+    /// Spellings without a plus. A leading zero marks one as a telephone number.
     alone: HashSet<String>,
-    /// How many digits the longest has.
+    /// The number of digits of the longest spelling.
     longest: usize,
 }
 
@@ -25,40 +25,40 @@ impl PhoneSpellings {
         for number in numbers {
             spellings.add(number);
         }
-        let all = spellings.behind_plus.iter().chain(&spellings.alone);
+        let all = spellings.after_plus.iter().chain(&spellings.alone);
         spellings.longest = all.map(String::len).max().unwrap_or_default();
         spellings
     }
 
     fn add(&mut self, e164: &str) {
         let digits = e164.strip_prefix('+').filter(|digits| !digits.is_empty());
-        let mut behind_plus: Vec<String> = digits.map(str::to_owned).into_iter().collect();
+        let mut after_plus: Vec<String> = digits.map(str::to_owned).into_iter().collect();
         let mut alone = Vec::new();
-        let mut telling = TELLING;
+        let mut min_digits = MIN_DIGITS;
         if let Some(parts) = Phone::parts(e164) {
-            // As in "+44 (0)20 …", which is no number, and written all the same.
-            behind_plus.push(format!("{}0{}", parts.country_code, parts.national));
+            // As in "+44 (0)20 …", which is not a valid number but common.
+            after_plus.push(format!("{}0{}", parts.country_code, parts.national));
             let trunk_prefix = parts.trunk_prefix.unwrap_or_else(|| {
-                telling -= 1;
+                min_digits -= 1;
                 "0"
             });
             alone.extend([format!("{trunk_prefix}{}", parts.national), parts.national.to_owned()]);
         }
-        for international in &behind_plus {
+        for international in &after_plus {
             alone.extend([international.clone(), format!("00{international}")]);
         }
-        alone.retain(|digits| digits.starts_with('0') || digits.len() >= telling);
-        self.behind_plus.extend(behind_plus);
+        alone.retain(|digits| digits.starts_with('0') || digits.len() >= min_digits);
+        self.after_plus.extend(after_plus);
         self.alone.extend(alone);
     }
 
-    /// Whether nothing but these digits spells one of the numbers.
+    /// Returns `true` if these digits alone spell one of the numbers.
     pub(crate) fn is(&self, digits: &str) -> bool {
         self.alone.contains(digits)
     }
 
-    /// Where in a text one of the numbers stands by itself, in any usual spelling: digits, with a plus, and with spaces, dots,
-    /// dashes, slashes or parentheses.
+    /// Returns the places in a text where one of the numbers stands by itself, in any usual spelling: digits, optionally with a
+    /// plus, and with spaces, dots, dashes, slashes or parentheses.
     pub(crate) fn places(&self, text: &str) -> Vec<Range<usize>> {
         if self.longest == 0 {
             return Vec::new();
@@ -83,10 +83,10 @@ impl PhoneSpellings {
         places
     }
 
-    /// How many of these groups, from the first one on, spell a number; the most if they can be read in several ways.
+    /// Returns the number of leading groups that spell a number. The longest reading wins.
     fn end(&self, text: &str, groups: &[Group]) -> Option<usize> {
         let first = groups.first()?;
-        let spellings = if first.plus { &self.behind_plus } else { &self.alone };
+        let spellings = if first.plus { &self.after_plus } else { &self.alone };
         let mut digits = String::new();
         let mut found = None;
         let mut end = first.start;
@@ -105,7 +105,7 @@ impl PhoneSpellings {
     }
 }
 
-/// Digits in a row, and where they stand; with the plus before them if there is one.
+/// A run of digits and its place, with the plus before it if there is one.
 struct Group {
     start: usize,
     end: usize,
@@ -117,7 +117,7 @@ impl Group {
         text[self.start..self.end].trim_start_matches(is_plus)
     }
 
-    /// Whether they begin with what marks a telephone number.
+    /// Returns `true` if the group begins like a telephone number.
     fn is_marked(&self, text: &str) -> bool {
         self.plus || self.digits(text).starts_with('0')
     }
@@ -146,14 +146,14 @@ const fn is_plus(character: char) -> bool {
     matches!(character, '+' | '\u{ff0b}')
 }
 
-/// What people put between digits, as a telephone number is read.
+/// Returns `true` for a character that may separate digits of a telephone number.
 fn is_separator(character: char) -> bool {
     is_joint(character)
         || matches!(character, '/' | '(' | ')' | '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}')
         || character.is_whitespace()
 }
 
-/// What joins digits to one number, as in that of an order.
+/// Returns `true` for a character that joins digits to one number, such as an order number.
 const fn is_joint(character: char) -> bool {
     matches!(character, '-' | '.' | '\u{2010}'..='\u{2015}' | '\u{2212}')
 }
@@ -162,8 +162,8 @@ fn ends_with(places: &[Range<usize>], group: &Group) -> bool {
     places.last().is_some_and(|place| place.end == group.end)
 }
 
-/// Whether the groups from `first` to `last` are no part of a longer number.
-fn is_apart(text: &str, before: Option<&Group>, first: &Group, last: Option<&Group>, behind: Option<&Group>) -> bool {
+/// Returns `true` if the groups from `first` to `last` are not part of a longer number.
+fn is_apart(text: &str, before: Option<&Group>, first: &Group, last: Option<&Group>, after: Option<&Group>) -> bool {
     let marked = first.is_marked(text);
     let joined = |one: &Group, next: &Group, apart: bool| {
         let mut between = text[one.end..next.start].chars();
@@ -175,12 +175,12 @@ fn is_apart(text: &str, before: Option<&Group>, first: &Group, last: Option<&Gro
         }
     };
     let before = before.is_some_and(|before| joined(before, first, marked));
-    let behind = last.zip(behind);
-    let behind = behind.is_some_and(|(last, behind)| joined(last, behind, marked || behind.is_marked(text)));
-    !before && !behind
+    let after = last.zip(after);
+    let after = after.is_some_and(|(last, after)| joined(last, after, marked || after.is_marked(text)));
+    !before && !after
 }
 
-/// The place with the parenthesis that is closed within it.
+/// Extends the place to the parenthesis that is closed within it.
 fn with_parenthesis(text: &str, place: Range<usize>) -> Range<usize> {
     let within = &text[place.clone()];
     let opened = within.matches('(').count() < within.matches(')').count() && text[..place.start].ends_with('(');
@@ -222,7 +222,7 @@ mod tests {
             "2079465555",
             "20 7946 5555",
         ] {
-            for (before, behind) in [
+            for (before, after) in [
                 ("", ""),
                 ("call ", " or"),
                 ("Tel.", "."),
@@ -230,8 +230,8 @@ mod tests {
                 ("ring", "x12"),
                 ("5) ", "\n7"),
             ] {
-                let text = format!("{before}{spelling}{behind}");
-                assert_left("+442079465555", &text, &format!("{before}…{behind}"));
+                let text = format!("{before}{spelling}{after}");
+                assert_left("+442079465555", &text, &format!("{before}…{after}"));
             }
         }
         assert_left("+4722334455", "22 33 44 55, 004722334455", "…, …");

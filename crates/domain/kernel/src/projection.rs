@@ -10,7 +10,7 @@ use crate::bounds::{MAX_FIELDS_BYTES, MAX_FIELDS_DEPTH, MAX_FIELDS_PATHS};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Projection(Members);
 
-/// What is wanted of an object. Looked up once for each member of what is shown, so by name and not one by one.
+/// The requested members of an object. A map, because each member of a record is looked up by its name.
 type Members = BTreeMap<String, FieldTree>;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -20,7 +20,7 @@ enum FieldTree {
 }
 
 impl Projection {
-    /// Reads comma-separated dot-paths; `None` if there is none in `text`.
+    /// Reads comma-separated dot-paths; `None` if `text` has none.
     ///
     /// # Errors
     /// [`InvalidFields`] beyond the bounds of [`bounds`](crate::bounds).
@@ -42,7 +42,7 @@ impl Projection {
         Ok((!root.is_empty()).then_some(Self(root)))
     }
 
-    /// `value` without what no path names. A path that leads nowhere is ignored.
+    /// Removes everything from `value` that no path names. A path that leads nowhere is ignored.
     pub fn apply(&self, value: Value) -> Value {
         apply(&self.0, value)
     }
@@ -55,7 +55,7 @@ fn insert(members: &mut Members, path: &str) {
         }
         Some((name, rest)) => {
             let wanted = members.entry(name.to_owned());
-            // Where the whole value is wanted already, a path into it adds nothing.
+            // The whole value is already requested, so a path into it adds nothing.
             if let FieldTree::Part(members) = wanted.or_insert_with(|| FieldTree::Part(Members::new())) {
                 insert(members, rest);
             }
@@ -84,7 +84,7 @@ fn part(wanted: &FieldTree, value: Value) -> Option<Value> {
     }
 }
 
-/// Why a selection of fields is refused.
+/// The reason for refusing a selection of fields.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum InvalidFields {
     /// The text is too long.

@@ -1,7 +1,7 @@
-//! The port through which secrets and identifiers get their randomness.
+//! The port for the randomness of secrets and identifiers.
 
 /// A cryptographically strong source of random bytes.
 pub trait Random: Send + Sync {
-    /// Fills the whole of `buffer`.
+    /// Fills the whole `buffer`.
     fn fill(&self, buffer: &mut [u8]);
 }

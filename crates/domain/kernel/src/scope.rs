@@ -1,4 +1,4 @@
-//! What a key may be allowed to do.
+//! Permissions of keys.
 
 use std::{fmt, str::FromStr};
 
@@ -14,10 +14,10 @@ macro_rules! scopes {
         }
 
         impl Scope {
-            /// Every scope there is, in the order of the catalogue.
+            /// Every scope, in the order of the catalogue.
             pub const ALL: &[Self] = &[$(Self::$variant,)+];
 
-            /// The name, as keys and the API carry it.
+            /// The name in keys and in the API.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name,)+
@@ -96,7 +96,7 @@ impl fmt::Display for Scope {
     }
 }
 
-/// No scope has that name.
+/// There is no scope with that name.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("unknown scope {0:?}")]
 pub struct UnknownScope(pub String);
@@ -115,29 +115,29 @@ impl ScopeSet {
         Scope::ALL.iter().copied().collect()
     }
 
-    /// Whether `scope` is in the set.
+    /// Returns `true` if `scope` is in the set.
     pub const fn contains(self, scope: Scope) -> bool {
         self.0 & Self::bit(scope) != 0
     }
 
-    /// Whether every scope of `other` is in the set.
+    /// Returns `true` if every scope of `other` is in the set.
     pub const fn contains_all(self, other: Self) -> bool {
         other.0 & !self.0 == 0
     }
 
-    /// The scopes that are in both sets.
+    /// Returns the scopes that are in both sets.
     #[must_use]
     pub const fn common(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
-    /// The set but for that scope.
+    /// Returns the set without `scope`.
     #[must_use]
     pub const fn without(self, scope: Scope) -> Self {
         Self(self.0 & !Self::bit(scope))
     }
 
-    /// Whether the set has no scope at all.
+    /// Returns `true` if the set is empty.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }

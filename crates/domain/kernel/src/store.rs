@@ -1,9 +1,9 @@
-//! What can go wrong between a use case and its storage.
+//! Errors between a use case and its storage.
 
 /// Any error, kept for the log.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// What a store's method returns.
+/// The result of a store's method.
 pub type StoreResult<T> = Result<T, StoreError>;
 
 /// A failure of a store, in terms that a caller can act on.
@@ -18,12 +18,13 @@ pub enum StoreError {
     /// The store cannot be reached, or is too busy to answer in time.
     #[error("the store cannot be reached")]
     Unavailable(#[source] BoxError),
-    /// The store failed in a way that no caller can mend.
+    /// The store failed in a way that no caller can fix.
     #[error("the store failed")]
     Other(#[source] BoxError),
 }
 
-/// Why a store that can be reached takes no writes. It is the cause of [`StoreError::Unavailable`], and callers are answered with it.
+/// The reason why a store that can be reached refuses writes. It is the source of [`StoreError::Unavailable`], and the caller
+/// receives its text.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct WritesRefused(pub String);

@@ -1,5 +1,5 @@
-//! What tests of the use cases and of the stores share: a clock that is set by hand, the event log and the outbox in memory, and
-//! pages of what is in memory.
+//! Test support for use cases and stores: a clock that is set by hand, the event log and the outbox in memory, and pages of
+//! records in memory.
 
 #![expect(clippy::expect_used, reason = "this is for tests, which fail so")]
 
@@ -18,7 +18,7 @@ use crate::{
     Timestamp,
 };
 
-/// A clock that stands still until it is set. Clones are the same clock.
+/// A clock that stands still until it is set. Clones share the time.
 #[derive(Clone, Debug)]
 pub struct FixedClock(Arc<AtomicI64>);
 
@@ -48,7 +48,7 @@ impl Clock for FixedClock {
 /// The events that were recorded, oldest first, each with the business that it happened in.
 pub type MemoryEvents = Vec<(BusinessId, NewEvent)>;
 
-/// A store in memory that keeps its events: it is an [`EventLog`].
+/// A store in memory that keeps its events, and so implements [`EventLog`].
 pub trait HoldsEvents: Send {
     /// The events.
     fn held_events(&mut self) -> &mut MemoryEvents;
@@ -62,12 +62,12 @@ impl<S: HoldsEvents> EventLog for S {
     }
 }
 
-/// Records in memory, and the events of their changes: a whole store of an area that needs no more.
+/// Records in memory with the events of their changes. It is a complete store for an area that needs nothing else.
 #[derive(Clone, Debug, Default)]
 pub struct WithEvents<T> {
     /// The records.
     pub records: T,
-    /// What was recorded.
+    /// The recorded events.
     pub events: MemoryEvents,
 }
 
@@ -80,7 +80,7 @@ impl<T: Send> HoldsEvents for WithEvents<T> {
 /// The mails that were queued, oldest first, each with its business and the moment from which it is due.
 pub type MemoryMails = Vec<(BusinessId, Mail, Timestamp)>;
 
-/// A store in memory that keeps its mails: it is a [`MailOutbox`].
+/// A store in memory that keeps its mails, and so implements [`MailOutbox`].
 pub trait HoldsMails: Send {
     /// The mails.
     fn held_mails(&mut self) -> &mut MemoryMails;
@@ -103,7 +103,7 @@ impl<S: HoldsMails> MailOutbox for S {
     }
 }
 
-/// The page of a list in memory, given whole and newest first, that `request` describes.
+/// Returns the page that `request` describes of a list in memory, which is given whole and newest first.
 pub fn page_of<'a, T: Clone + 'a>(
     newest_first: impl IntoIterator<Item = &'a T>,
     request: &PageRequest,
@@ -121,12 +121,12 @@ pub fn page_of<'a, T: Clone + 'a>(
     Page::of(found.skip(skipped).take(wanted).cloned().collect(), request, total, id)
 }
 
-/// Makes choices that look random, and are the same in every run: for suites that are to see many combinations.
+/// A source of choices that look random and are the same in every run, for tests of many combinations.
 #[derive(Clone, Debug)]
 pub struct Choices(u64);
 
 impl Choices {
-    /// The choices of that series.
+    /// The choices of the series `seed`.
     pub const fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
@@ -139,13 +139,13 @@ impl Choices {
         usize::try_from(self.0 % limit as u64).expect("it is below the limit")
     }
 
-    /// The same as a stamp or an id takes it.
+    /// Returns a number from 0 to `limit`, exclusive, as `i64` for timestamps and ids.
     pub fn number(&mut self, limit: i64) -> i64 {
         let limit = usize::try_from(limit).expect("it is positive");
         i64::try_from(self.below(limit)).expect("it is below the limit")
     }
 
-    /// Whether something happens that does so `percent` times in a hundred.
+    /// Returns `true` in `percent` of a hundred calls.
     pub fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
@@ -156,7 +156,8 @@ impl Choices {
     }
 }
 
-/// Reads a list page by page, by number and by cursor, and asserts that it is `expected`, newest first. `list` answers a page.
+/// Reads a list page by page, by number and by cursor, and asserts that it equals `expected`, newest first. `list` returns a
+/// page.
 ///
 /// # Panics
 /// If the list has other items, another order, another total, or pages that do not follow each other.
@@ -176,7 +177,7 @@ pub async fn assert_pages<T: Clone + PartialEq + fmt::Debug>(
         "the whole list"
     );
 
-    // Small pages of a short list, and of a long one as few as show how they follow each other.
+    // Small pages for a short list, and few pages for a long one.
     let per_page = u32::try_from(expected.len() / 4 + 1).expect("it fits");
     let page = |position| PageRequest { position, per_page };
     for number in [1, 2, 3, 1_000_000, u64::MAX] {

@@ -1,4 +1,4 @@
-//! Moments and days, and the port through which a rule learns what time it is.
+//! Moments and days, and the port through which a rule learns the current time.
 
 use std::{fmt, str::FromStr};
 
@@ -14,10 +14,10 @@ const SECONDS_PER_DAY: i64 = 86_400;
 pub struct Timestamp(i64);
 
 impl Timestamp {
-    /// For how many seconds stamps repeat the last one at most while a clock catches up with them.
+    /// The longest time for which stamps repeat the last one while a clock catches up with them, in seconds.
     pub const MAX_REPEATED_SECONDS: i64 = 5 * 60;
 
-    /// The moment that many seconds after the epoch; negative is before it.
+    /// The moment `seconds` after the epoch; a negative number is before it.
     pub const fn from_epoch_seconds(seconds: i64) -> Self {
         Self(seconds)
     }
@@ -27,14 +27,15 @@ impl Timestamp {
         self.0
     }
 
-    /// The moment that many seconds later, at most the last representable one.
+    /// The moment `seconds` later, at most the last representable one.
     #[must_use]
     pub const fn plus_seconds(self, seconds: i64) -> Self {
         Self(self.0.saturating_add(seconds))
     }
 
-    /// The stamp of what is made at this moment, behind something of the stamp `last`. It is no earlier than that, so that stamps rise
-    /// with numbers, unless the clock was put back by more than those of servers on one database differ: then it follows the clock.
+    /// Returns the stamp of a record made at this moment, after one with the stamp `last`. The stamp is not earlier than `last`,
+    /// so that stamps rise with numbers. If the clock was put back by more than the clocks of servers on one database differ, the
+    /// stamp follows the clock.
     #[must_use]
     pub fn stamp_after(self, last: Self) -> Self {
         if self < last.plus_seconds(-Self::MAX_REPEATED_SECONDS) {
@@ -44,18 +45,18 @@ impl Timestamp {
         }
     }
 
-    /// The day in UTC that this moment falls on. Moments beyond the calendar count as its last day.
+    /// The day of this moment in UTC. Moments beyond the calendar count as its last day.
     pub fn date(self) -> Date {
         chrono::DateTime::from_timestamp(self.0, 0).map_or(Date(NaiveDate::MAX), |moment| Date(moment.date_naive()))
     }
 }
 
-/// A moment to the millisecond, for what is due sooner than a second from now.
+/// A moment to the millisecond, for times less than a second away.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Moment(i64);
 
 impl Moment {
-    /// The moment that many milliseconds after the epoch; negative is before it.
+    /// The moment `millis` after the epoch; a negative number is before it.
     pub const fn from_epoch_millis(millis: i64) -> Self {
         Self(millis)
     }
@@ -65,12 +66,12 @@ impl Moment {
         self.0
     }
 
-    /// The second that it falls in.
+    /// The second that contains the moment.
     pub const fn timestamp(self) -> Timestamp {
         Timestamp(self.0.div_euclid(1000))
     }
 
-    /// The moment that many milliseconds later, at most the last representable one.
+    /// The moment `millis` later, at most the last representable one.
     #[must_use]
     pub const fn plus_millis(self, millis: i64) -> Self {
         Self(self.0.saturating_add(millis))
@@ -99,7 +100,7 @@ impl Date {
         self.0.year()
     }
 
-    /// The same day that many years later; of 29 February the 28th, where the year has none.
+    /// The same day `years` later. 29 February becomes the 28th in a year that lacks it.
     #[must_use]
     pub fn years_later(self, years: u32) -> Self {
         let later = self.0.checked_add_months(Months::new(years.saturating_mul(12)));
@@ -155,7 +156,7 @@ impl FromStr for Date {
     }
 }
 
-/// The text is no day of the calendar in the form `YYYY-MM-DD`.
+/// The text is not a day of the calendar in the form `YYYY-MM-DD`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("must be a date in the form YYYY-MM-DD")]
 pub struct InvalidDate;
@@ -174,7 +175,7 @@ impl utoipa::PartialSchema for Date {
 #[cfg(feature = "openapi")]
 impl utoipa::ToSchema for Date {}
 
-/// Returns the current time. The one source of "now" for every rule.
+/// The current time, and the only source of it for every rule.
 pub trait Clock: Send + Sync {
     /// The current second.
     fn now(&self) -> Timestamp;

@@ -1,4 +1,4 @@
-//! Time zones, in which people read times.
+//! Time zones, in which times are shown to people.
 
 use std::{collections::HashMap, fmt, str::FromStr, sync::LazyLock};
 
@@ -26,17 +26,17 @@ impl TimeZone {
     /// Coordinated Universal Time.
     pub const UTC: Self = Self(Tz::UTC);
 
-    /// The zone of a country; UTC for one where clocks differ (decisions §10.0).
+    /// The zone of a country. UTC if the country has several (decisions §10.0).
     pub fn of_country(country: Country) -> Self {
         OF_COUNTRY.get(&country).copied().unwrap_or(Self::UTC)
     }
 
-    /// The day that a moment falls on here.
+    /// The day of a moment in this zone.
     pub fn date(self, at: Timestamp) -> Date {
         self.at(at).map_or_else(|| at.date(), |local| local.date_naive().into())
     }
 
-    /// A moment as people read it here: `2026-07-01 17:30 BST`.
+    /// A moment as it is shown to people in this zone: `2026-07-01 17:30 BST`.
     pub fn show(self, at: Timestamp) -> String {
         match self.at(at) {
             Some(local) => local.format("%Y-%m-%d %H:%M %Z").to_string(),
@@ -44,8 +44,8 @@ impl TimeZone {
         }
     }
 
-    /// The abbreviation that the zone goes by at that minute of that day here: `GMT` or `BST`. Of an hour that comes twice it is the
-    /// first one's, of one that is left out the one that follows it.
+    /// The abbreviation of the zone at that minute of that day, such as `GMT` or `BST`. In an hour that occurs twice it is that
+    /// of the first time; in an hour that is skipped, that of the time after it.
     pub fn abbreviation(self, day: Date, minute_of_day: u32) -> String {
         let time =
             NaiveTime::from_num_seconds_from_midnight_opt(minute_of_day.saturating_mul(60), 0).unwrap_or_default();
@@ -91,7 +91,7 @@ impl TryFrom<String> for TimeZone {
     }
 }
 
-/// The text names no time zone of the IANA database.
+/// The text is not the name of a time zone of the IANA database.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("must be the name of a time zone, such as Europe/London")]
 pub struct InvalidTimeZone;

@@ -1,21 +1,21 @@
-//! Faults of a request's fields, gathered so that a caller learns of all of them at once.
+//! Faults of a request's fields, collected so that a caller learns of all of them at once.
 
 use serde::Serialize;
 
 use crate::bounds::{MAX_FAULTS, MAX_LINE_CHARS};
 
-/// How many characters a message has at most.
+/// The maximum number of characters of a message.
 const MAX_MESSAGE_CHARS: usize = 512;
 
-/// How many characters of a caller's text a message quotes at most.
+/// The maximum number of characters of a caller's text that a message quotes.
 const MAX_QUOTED_CHARS: usize = 60;
 
-/// A caller's text in quotes, for a message; of a long one only the beginning.
+/// Quotes a caller's text for a message. A long text is cut off.
 pub fn quoted(text: &str) -> String {
     format!("{:?}", shortened(text, MAX_QUOTED_CHARS))
 }
 
-/// `text`, or if it has more than `most` characters its beginning with an ellipsis.
+/// Returns `text`, cut off with an ellipsis if it has more than `most` characters.
 fn shortened(text: impl Into<String>, most: usize) -> String {
     let mut text = text.into();
     if let Some((end, _)) = text.char_indices().nth(most) {
@@ -25,18 +25,18 @@ fn shortened(text: impl Into<String>, most: usize) -> String {
     text
 }
 
-/// One field that is wrong, and why.
+/// A field that is wrong, and the reason.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct FieldError {
     /// The field's dot-path in the body, or the query parameter's name.
     pub field: String,
-    /// What the field must be.
+    /// The fault, for example `must be an integer`.
     pub message: String,
 }
 
 /// The invalid fields, in the order in which they were checked. Only the first [`MAX_FAULTS`] are kept, each of bounded length,
-/// so that no refusal grows with what was sent.
+/// so that the response does not grow with the size of the request.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ValidationErrors(Vec<FieldError>);
 
@@ -53,7 +53,7 @@ impl ValidationErrors {
         errors
     }
 
-    /// Notes that `field` is wrong.
+    /// Adds a fault of `field`.
     pub fn add(&mut self, field: impl Into<String>, message: impl Into<String>) {
         if self.0.len() < MAX_FAULTS {
             self.0.push(FieldError {
@@ -63,13 +63,13 @@ impl ValidationErrors {
         }
     }
 
-    /// Takes over the faults of `others`.
+    /// Adds the faults of `others`.
     pub fn extend(&mut self, others: Self) {
         let room = MAX_FAULTS - self.0.len();
         self.0.extend(others.0.into_iter().take(room));
     }
 
-    /// Whether there are no faults.
+    /// Returns `true` if there are no faults.
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -79,7 +79,7 @@ impl ValidationErrors {
         &self.0
     }
 
-    /// `value` if there are no faults.
+    /// Returns `value` if there are no faults.
     ///
     /// # Errors
     /// The faults, if there are any.
@@ -88,7 +88,7 @@ impl ValidationErrors {
     }
 }
 
-/// A value that was validated: use cases take it, so that a caller validates once, and cannot leave it out.
+/// A value that was validated. Use cases take it, so that a caller validates once and cannot forget to.
 ///
 /// ```
 /// use forecourt_kernel::{Valid, ValidationErrors};
@@ -104,10 +104,10 @@ impl ValidationErrors {
 pub struct Valid<T>(T);
 
 impl<T> Valid<T> {
-    /// `value`, if `validate` finds nothing wrong with it; that is the function which its use case names.
+    /// Returns `value` if `validate` finds no faults. Each use case names the function to pass.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The faults.
     pub fn new(value: T, validate: impl FnOnce(&T) -> ValidationErrors) -> Result<Self, ValidationErrors> {
         validate(&value).into_result(Self(value))
     }

@@ -1,15 +1,14 @@
-//! Versions of records, by which readers know a newer state from an older one and writers do not overwrite what they have not
-//! seen.
+//! Versions of records. Readers recognise a newer state by them, and writers do not overwrite changes that they have not seen.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde::{Serialize, Serializer};
 
-/// The state that a record is in: 1 when it is made, raised by one with each change.
+/// The version of a record: 1 for a new record, raised by one with each change.
 ///
-/// A record may also show what is not its own and changes without it, such as the name of another record. Where it shows that
-/// otherwise than at its last change, a digest of it belongs to the version ([`Version::shown_with`]): two representations
-/// of a record are the same if their versions are equal.
+/// A record may also show data that is not its own and changes independently, such as the name of another record. If that data
+/// differs from what it was at the record's last change, the version includes a digest of it ([`Version::shown_with`]). So two
+/// representations of a record are the same if their versions are equal.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Version {
     number: i64,
@@ -17,15 +16,15 @@ pub struct Version {
 }
 
 impl Version {
-    /// That of a new record.
+    /// The version of a new record.
     pub const FIRST: Self = Self::new(1);
 
-    /// The version of that number.
+    /// The version with that number.
     pub const fn new(number: i64) -> Self {
         Self { number, shown_with: 0 }
     }
 
-    /// The number, as JSON has it.
+    /// The number, as in JSON.
     pub const fn number(self) -> i64 {
         self.number
     }
@@ -36,7 +35,7 @@ impl Version {
         Self::new(self.number + 1)
     }
 
-    /// The same state of the record, shown together with `content`, which the number does not cover.
+    /// The same version of the record, shown together with `content`, which the number does not cover.
     #[must_use]
     pub fn shown_with(self, content: impl Hash) -> Self {
         let mut hasher = DefaultHasher::new();
@@ -47,7 +46,7 @@ impl Version {
         }
     }
 
-    /// The digest of what the record is shown with beyond its number, if there is anything.
+    /// The digest of the other content with which the record is shown, if there is any.
     pub const fn digest(self) -> Option<u64> {
         match self.shown_with {
             0 => None,
@@ -62,17 +61,18 @@ impl Serialize for Version {
     }
 }
 
-/// The versions at which a record may be written (HTTP's `If-Match`); by default at any.
+/// The versions at which a record may be written (HTTP's `If-Match`). The default allows any.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Precondition(Option<Vec<i64>>);
 
 impl Precondition {
-    /// The record must be at one of these versions, given by their numbers.
+    /// The record must be at one of the versions with these numbers.
     pub const fn one_of(numbers: Vec<i64>) -> Self {
         Self(Some(numbers))
     }
 
-    /// Lets a record pass that is at `current`, and must be locked, so that it still is when it is written.
+    /// Checks the `current` version of a record. The record must be locked, so that it is still at this version when it is
+    /// written.
     ///
     /// # Errors
     /// [`VersionMismatch`] if it is at another version.
@@ -88,20 +88,20 @@ impl Precondition {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("the record is at version {}", .current.number)]
 pub struct VersionMismatch {
-    /// The version that it is at.
+    /// The current version of the record.
     pub current: Version,
 }
 
-/// The record that a write is for, and the versions at which it may happen.
+/// A record to be written, and the versions at which it may be written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Target<I> {
-    /// Its id.
+    /// The record's id.
     pub id: I,
-    /// Its versions.
+    /// The versions at which it may be written.
     pub precondition: Precondition,
 }
 
-/// A record at any version.
+/// Accepts any version of the record.
 impl<I> From<I> for Target<I> {
     fn from(id: I) -> Self {
         Self {

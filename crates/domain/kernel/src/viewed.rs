@@ -8,14 +8,14 @@ use crate::View;
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 pub enum Viewed<S, F> {
-    /// With the fields that a list needs.
+    /// The fields that a list needs.
     Simple(S),
-    /// With every field.
+    /// Every field.
     Full(F),
 }
 
 impl<S, F> Viewed<S, F> {
-    /// A record as `view` shows it.
+    /// Shows a record in `view`.
     pub fn of<'r, R>(record: &'r R, view: View) -> Self
     where
         S: From<&'r R>,
@@ -28,7 +28,7 @@ impl<S, F> Viewed<S, F> {
     }
 }
 
-/// A full record is a simple one too, so "one of" would not do, which is what a derive makes of an enum.
+/// Uses "any of", because a full record is a simple one too. A derive would use "one of".
 #[cfg(feature = "openapi")]
 impl<S: utoipa::ToSchema, F: utoipa::ToSchema> utoipa::PartialSchema for Viewed<S, F> {
     fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {

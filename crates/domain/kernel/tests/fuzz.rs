@@ -1,4 +1,4 @@
-//! The fuzzing of parsers finds those that fail and those that take long.
+//! Fuzzing finds parsers that fail and parsers that take too long.
 
 use std::{cell::Cell, rc::Rc, time::Duration};
 
@@ -10,7 +10,7 @@ const FUZZ: Fuzz<'_> = Fuzz {
     max_bytes: 2_000,
 };
 
-/// A stopwatch that is a second on with each look at it.
+/// A stopwatch that advances by a second with each reading.
 fn ticking() -> Stopwatch {
     let looks = Rc::new(Cell::new(0));
     let elapsed = move || {
@@ -45,7 +45,7 @@ fn texts_are_bounded_and_come_again() {
 fn a_proof_ends_with_its_time() {
     let mut texts = 0;
     FUZZ.run(&ticking(), |_| texts += 1);
-    // Each takes two looks, and there is one more before it.
+    // Each text takes two readings, and there is one more before it.
     assert!((900..=1_100).contains(&texts), "{texts}");
 }
 

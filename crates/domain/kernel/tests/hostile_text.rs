@@ -1,5 +1,5 @@
-//! Whatever a caller sends as a telephone number or an email address, it is read or refused; nothing panics, and what is
-//! read is safe to store, to compare and to write into a mail.
+//! Hostile telephone numbers and email addresses are read or refused. Nothing panics, and a value that is read is safe to store,
+//! to compare and to write into a mail.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ fn country() -> impl Strategy<Value = Country> {
     prop::sample::select(codes.filter_map(|code| code.parse().ok()).collect::<Vec<_>>())
 }
 
-/// Texts that look like telephone numbers more or less.
+/// Texts that resemble telephone numbers.
 fn phone_text() -> impl Strategy<Value = String> {
     prop_oneof![
         any::<String>(),
@@ -35,7 +35,7 @@ fn phone_text() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Texts that look like email addresses more or less.
+/// Texts that resemble email addresses.
 fn email_text() -> impl Strategy<Value = String> {
     prop_oneof![
         any::<String>(),
@@ -90,7 +90,7 @@ fn the_examples_of_every_plan_are_read() {
             let e164 = format!("+{}{national}", plan.country_code());
             assert_eq!(Phone::parse(&e164, Country::GB).as_ref().map(Phone::as_str), Ok(&*e164));
         }
-        // Some plans are of no country, or of a part of one.
+        // Some plans belong to no country, or to a part of one.
         let Ok(home) = plan.id().parse() else { continue };
         let prefix = plan.national_prefix().unwrap_or_default();
         for (national, prefix) in [(fixed_line, prefix), (fixed_line, ""), (mobile, "")] {
@@ -137,14 +137,14 @@ fn a_number_is_read_by_the_plan_of_its_own_country() {
         ("011 39 06 1234 5678", "US", "+390612345678"),
         ("06 1234 5678", "IT", "+390612345678"),
         ("+44 (0)7700 900123", "IT", "+447700900123"),
-        // In Russia the prefix is an eight, and so may a number begin.
+        // In Russia the prefix is an eight, and numbers may begin with an eight too.
         ("+7 812 123-45-67", "GB", "+78121234567"),
         ("812 123-45-67", "RU", "+78121234567"),
         ("8 (812) 123-45-67", "RU", "+78121234567"),
         // Countries that share a code.
         ("+1 246 234 5678", "GB", "+12462345678"),
         ("+44 1534 456789", "US", "+441534456789"),
-        // The prefix of a mobile, in the place of another one.
+        // The prefix of a mobile number replaces another one.
         ("011 15-2345-6789", "AR", "+5491123456789"),
         // A territory without a plan.
         ("+44 7700 900123", "AQ", "+447700900123"),

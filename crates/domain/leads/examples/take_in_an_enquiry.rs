@@ -1,4 +1,4 @@
-//! The use cases on the store in memory: a lead comes in, and is closed.
+//! The use cases on the store in memory: a lead is created and closed.
 
 use forecourt_accounts::{Business, Caller, Rules};
 use forecourt_kernel::{BusinessId, Clock as _, ScopeSet, Timestamp, Valid, testing::FixedClock};

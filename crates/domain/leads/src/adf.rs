@@ -1,4 +1,4 @@
-//! Enquiries in the Auto-lead Data Format 1.0, an XML that marketplaces and manufacturers send.
+//! Enquiries in the Auto-lead Data Format 1.0, an XML format that marketplaces and manufacturers send.
 
 use forecourt_accounts::{Caller, Rules};
 use forecourt_kernel::{
@@ -17,30 +17,31 @@ use crate::{
     xml_extent::XmlExtent,
 };
 
-/// How many vehicles of a prospect are looked for at most.
+/// The maximum number of vehicles of a prospect that are searched for.
 const MAX_VEHICLES: usize = 20;
 
-/// A `prospect` as it was read.
+/// A parsed `prospect`.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct AdfProspect {
-    /// What the lead says.
+    /// The fields of the lead.
     pub fields: LeadChanges,
-    /// What is said of the vehicles that it concerns, in the order of the document; of each its stock number, then its VIN, then its
-    /// registration mark.
+    /// The clues to the vehicles that the prospect is about, in the order of the document. For each vehicle they are its stock
+    /// number, then its VIN, then its registration mark.
     pub clues: Vec<VehicleClue>,
 }
 
-/// Reads the only `prospect` of a document, whose sender writes from `country` where a number does not say. An email or a number
-/// that is none is kept as a member of the lead's data.
+/// Reads the only `prospect` of a document. Telephone numbers without a country code are read as numbers of `country`. An invalid
+/// email or number is kept as a member of the lead's data.
 ///
 /// # Errors
-/// A fault of `body`: the document is longer than 256 KiB or has more elements, levels, attributes or namespaces than are read, is no
-/// XML, has a document type declaration, has no prospect or several, or one of its texts is longer than a lead's may be.
+/// A fault of `body`: the document is longer than 256 KiB, or exceeds the limit of elements, levels, attributes or namespaces. It
+/// is not XML, or has a document type declaration. It has no prospect or several. Or one of its texts is longer than a lead's may
+/// be.
 pub fn read_adf(document: &[u8], country: Country) -> Result<AdfProspect, ValidationErrors> {
     read(document, country).map_err(|fault| ValidationErrors::one("body", fault))
 }
 
-/// Stores a prospect as a new lead, and associates the first vehicle of the business that fits what is said of one.
+/// Stores a prospect as a new lead, and associates the first vehicle of the business that matches a clue.
 ///
 /// # Errors
 /// As for [`create_lead`].
@@ -80,7 +81,7 @@ fn read(document: &[u8], country: Country) -> Result<AdfProspect, String> {
         error => format!("must be well-formed XML: {error}"),
     })?;
     let root = document.root_element();
-    // The parser lets a declaration pass that declares nothing.
+    // The parser accepts a document type declaration that declares nothing.
     if text
         .get(..root.range().start)
         .is_some_and(|prolog| prolog.contains("<!DOCTYPE"))
@@ -99,7 +100,8 @@ fn read(document: &[u8], country: Country) -> Result<AdfProspect, String> {
     }
 }
 
-/// The parser takes the cube of the namespaces that lie within each other, and the square of an element's attributes.
+/// Checks the limits. The parser's work grows with the cube of the depth of nested namespaces, and with the square of an
+/// element's attributes.
 fn check_extent(extent: XmlExtent) -> Result<(), String> {
     let XmlExtent {
         depth,
@@ -122,7 +124,7 @@ fn check_extent(extent: XmlExtent) -> Result<(), String> {
 
 const NO_DTD: &str = "must have no document type declaration";
 
-/// The text of a document, which is UTF-8 unless it says that it is Latin-1.
+/// Returns the text of a document, which is UTF-8 unless it declares Latin-1.
 fn decoded(document: &[u8]) -> Result<String, String> {
     let document = document.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(document);
     if let Ok(text) = std::str::from_utf8(document) {
@@ -182,7 +184,7 @@ fn read_prospect(prospect: Node<'_, '_>, country: Country) -> Result<AdfProspect
     }
 
     let vehicles: Vec<Node<'_, '_>> = all(prospect, "vehicle").collect();
-    // What the sender offers in exchange is none of the business's.
+    // A vehicle that the sender offers in exchange is not one of the business's.
     let (offered, wanted): (Vec<_>, Vec<_>) = vehicles
         .into_iter()
         .partition(|vehicle| matches!(interest(*vehicle).as_str(), "trade-in" | "sell"));
@@ -213,7 +215,7 @@ fn read_prospect(prospect: Node<'_, '_>, country: Country) -> Result<AdfProspect
 
     let channel_id = first(prospect, "id").map(line).filter(|id| !id.is_empty());
     check(channel_id.as_deref().unwrap_or_default(), "id", MAX_LINE_CHARS)?;
-    // Each text is within its bound by now, and all of them together may still be more than a lead holds.
+    // Each text is within its bound by now, but together they may still exceed the bound of a lead.
     let id = channel_id
         .iter()
         .map(|id| ("channel_id".to_owned(), id.as_str().into()));
@@ -255,7 +257,7 @@ fn said(text: String) -> Result<Line, String> {
     Line::new(text).map_err(|error| error.to_string())
 }
 
-/// What is said of a vehicle that a business may find it by.
+/// Returns the clues by which a business may find a vehicle.
 fn clues(vehicle: Node<'_, '_>) -> Vec<VehicleClue> {
     let said = |name: &str| {
         let text = first(vehicle, name).map(line).unwrap_or_default();
@@ -272,7 +274,7 @@ fn clues(vehicle: Node<'_, '_>) -> Vec<VehicleClue> {
     clues.into_iter().flatten().collect()
 }
 
-/// What people call a vehicle: year, make, model and trim, as far as they are said.
+/// Returns the usual name of a vehicle: year, make, model and trim, as far as they are given.
 fn described(vehicle: Node<'_, '_>) -> String {
     let parts = ["year", "make", "model", "trim"]
         .into_iter()
@@ -281,13 +283,13 @@ fn described(vehicle: Node<'_, '_>) -> String {
     parts.join(" ")
 }
 
-/// What the sender wants of a vehicle; to buy it, unless they say otherwise.
+/// Returns the sender's interest in a vehicle: to buy it, unless the document says otherwise.
 fn interest(vehicle: Node<'_, '_>) -> String {
     let interest = vehicle.attribute("interest").unwrap_or("buy");
     interest.trim().to_lowercase()
 }
 
-/// The whole name of a person, or one of its parts after another.
+/// Returns the full name of a person, or its parts joined.
 fn name_of(contact: Node<'_, '_>) -> String {
     let part = |wanted: &str| {
         let names = all(contact, "name");
@@ -308,7 +310,7 @@ fn is(node: Node<'_, '_>, name: &str) -> bool {
     node.is_element() && node.tag_name().name().eq_ignore_ascii_case(name)
 }
 
-/// The elements of that name directly within another.
+/// Returns the direct children with that name.
 fn all<'a, 'i>(within: Node<'a, 'i>, name: &str) -> impl Iterator<Item = Node<'a, 'i>> {
     within.children().filter(move |node| is(*node, name))
 }
@@ -317,13 +319,13 @@ fn first<'a, 'i>(within: Node<'a, 'i>, name: &str) -> Option<Node<'a, 'i>> {
     all(within, name).next()
 }
 
-/// Of several elements of a name the one that `attribute` marks, or else the first.
+/// Returns the child with that name that `attribute` marks, or else the first one with the name.
 fn preferred<'a, 'i>(within: Node<'a, 'i>, name: &str, attribute: &str) -> Option<Node<'a, 'i>> {
     let marked = all(within, name).find(|node| node.attribute(attribute) == Some("1"));
     marked.or_else(|| first(within, name))
 }
 
-/// The text directly within an element, line breaks included.
+/// Returns the text directly within an element, with its line breaks.
 fn text(node: Node<'_, '_>) -> String {
     let parts = node.children().filter(Node::is_text).filter_map(|part| part.text());
     let mut text: String = parts.collect();
@@ -331,7 +333,7 @@ fn text(node: Node<'_, '_>) -> String {
     text.trim().to_owned()
 }
 
-/// The same as one line.
+/// Returns the text of an element as one line.
 fn line(node: Node<'_, '_>) -> String {
     let text = text(node);
     let words: Vec<&str> = text.split_whitespace().collect();
@@ -372,7 +374,7 @@ mod tests {
         Value::Object(prospect.fields.data.value().cloned().unwrap_or_default())
     }
 
-    /// The lead that is made of it.
+    /// Makes a lead from the prospect.
     fn lead(prospect: AdfProspect) -> LeadDraft {
         let acme: BusinessFile = serde_json::from_value(json!({"tag": "acme", "name": "Acme Cars"})).unwrap();
         let now = Timestamp::from_epoch_seconds(0);
@@ -383,7 +385,7 @@ mod tests {
         lead
     }
 
-    /// As a marketplace sends it.
+    /// An example from a marketplace.
     const MARKETPLACE: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 <?adf version="1.0"?>
 <adf>
@@ -542,7 +544,7 @@ I could come on Saturday & bring <cash>.]]></comments>
         ] {
             assert_eq!(refused(document.as_bytes()), NO_DTD, "{document}");
         }
-        // Text that looks like one is none.
+        // Text that looks like a declaration is not one.
         let quoted = "<prospect><customer><comments><![CDATA[<!DOCTYPE adf>]]></comments></customer></prospect>";
         assert_eq!(data(&prospect(quoted)), json!({"message": "<!DOCTYPE adf>"}));
     }

@@ -1,4 +1,4 @@
-//! The port through which a conversation is read for what it says of its sender (decisions §5, "AI").
+//! The port through which a conversation is analysed (decisions §5, "AI").
 
 use std::time::Duration;
 
@@ -8,30 +8,30 @@ use forecourt_reference::{LeadChannel, LeadType};
 
 use crate::{JunkConfidence, Rating};
 
-/// How many words a summary has at most (contract, *Limits*).
+/// The maximum number of words of a summary (contract, *Limits*).
 pub const MAX_SUMMARY_WORDS: usize = 12;
 
-/// What is read: a lead's words, newest message last.
+/// The text of a lead for the analyst, newest message last.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Conversation {
-    /// What the enquiry is for.
+    /// The types of the enquiry.
     pub types: Vec<LeadType>,
-    /// The way on which it came in.
+    /// The channel of the enquiry.
     pub channel: LeadChannel,
     /// The name that the sender gave.
     pub name: String,
-    /// Whether there is an email address or a number at which the sender can be answered.
+    /// Set if there is an email address or a number for an answer to the sender.
     pub is_answerable: bool,
-    /// Make, model and derivative of the vehicles that it concerns.
+    /// Make, model and derivative of the vehicles that the lead concerns.
     pub vehicles: Vec<String>,
-    /// The enquiry and what was written since, oldest first.
+    /// The enquiry and all later messages, oldest first.
     pub messages: Vec<Utterance>,
 }
 
 /// One message of a conversation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Utterance {
-    /// Whether the business wrote it, and not the sender of the enquiry.
+    /// Set if the business wrote it, and not the sender of the enquiry.
     pub ours: bool,
     /// Its subject, often empty.
     pub subject: String,
@@ -39,28 +39,28 @@ pub struct Utterance {
     pub text: String,
 }
 
-/// What an analyst makes of a conversation.
+/// An analyst's assessment of a conversation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Assessment {
-    /// How close to buying the sender is; never how likely the message is junk.
+    /// The sender's readiness to buy; never the probability that the message is junk.
     pub rating: Option<Rating>,
-    /// What the sender wants.
+    /// The sender's wish.
     pub intent: Option<LeadType>,
-    /// Where the conversation stands, in at most [`MAX_SUMMARY_WORDS`] words.
+    /// A summary of the conversation, at most [`MAX_SUMMARY_WORDS`] words.
     pub summary: Option<String>,
-    /// Why the rating was given.
+    /// The reason for the rating.
     pub reason: Option<String>,
-    /// What the business should do next.
+    /// The business's next step.
     pub next_action: Option<String>,
-    /// Whether the sender's latest message is junk.
+    /// Set if the sender's latest message is junk.
     pub junk: bool,
-    /// How sure that is.
+    /// The confidence of `junk`.
     pub junk_confidence: Option<JunkConfidence>,
 }
 
 impl Assessment {
-    /// What of it keeps within its bounds: a text that is too long, or has a link or a control character in it, is left out, since
-    /// it comes from outside and is shown to people.
+    /// Drops every text that is too long, or contains a link or a control character. The texts come from outside and are shown to
+    /// people.
     #[must_use]
     pub fn bounded(self) -> Self {
         let summary = self.summary.and_then(line);
@@ -73,7 +73,7 @@ impl Assessment {
     }
 }
 
-/// The text, if it is one plain line of at most [`MAX_LINE_CHARS`] characters.
+/// Returns the text if it is one plain line of at most [`MAX_LINE_CHARS`] characters.
 fn line(text: String) -> Option<String> {
     let has_link = || {
         let lower = text.to_lowercase();
@@ -86,34 +86,34 @@ fn line(text: String) -> Option<String> {
     is_plain.then_some(text)
 }
 
-/// Reads conversations. It learns nothing but the [`Conversation`] and whose it is, and can change nothing: what it answers is
-/// checked, and fills a lead's rating, summary and AI read alone.
+/// Reads conversations. An analyst receives nothing but the [`Conversation`] and its business, and cannot change anything. Its
+/// answer is checked, and only sets a lead's rating, summary and AI read.
 #[async_trait]
 pub trait Analyst: Send + Sync {
-    /// What the conversation says of its sender. The same conversation may be read more than once. The business is who pays for it.
+    /// Assesses a conversation. The same conversation may be read more than once. The business is the one that pays for it.
     ///
     /// # Errors
-    /// [`AnalystError::Unusable`] if it has no answer that can be used, [`AnalystError::Unavailable`] if it may have one later.
+    /// [`AnalystError::Unusable`] if there is no usable answer, [`AnalystError::Unavailable`] if there may be one later.
     async fn assess(&self, business: BusinessId, conversation: &Conversation) -> Result<Assessment, AnalystError>;
 
-    /// How long it may take for one conversation; then the caller gives up. The lease of the conversation is half as long again, and
-    /// when it ends, another server asks about a conversation whose server has died.
+    /// The time limit for one conversation, after which the caller gives up. The lease of the conversation is one and a half
+    /// times as long. After it another server reads a conversation whose server has died.
     fn time_limit(&self) -> Duration;
 }
 
-/// Why a conversation was not read.
+/// The reason why a conversation was not read.
 #[derive(Debug, thiserror::Error)]
 pub enum AnalystError {
-    /// The answer is none that can be used: the lead stays unrated.
+    /// The answer is not usable: the lead stays unrated.
     #[error("the analyst's answer cannot be used")]
     Unusable(#[source] BoxError),
-    /// It cannot be asked now; after so many seconds at the earliest, if it said so.
+    /// The analyst cannot be asked now, and no earlier than `retry_after` if it is set.
     #[error("the analyst cannot be reached")]
     Unavailable {
-        /// What went wrong.
+        /// The underlying error.
         #[source]
         source: BoxError,
-        /// In seconds.
+        /// The time to wait, in seconds.
         retry_after: Option<u64>,
     },
 }

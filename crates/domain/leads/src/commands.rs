@@ -1,4 +1,4 @@
-//! The requests of callers besides the fields of a lead: parsed, not yet checked against what storage holds.
+//! Requests of callers other than the fields of a lead: parsed, but not yet checked against stored data.
 
 use forecourt_kernel::{ContactId, Phone, Range, SiteId, StaffId, TextFilter, Timestamp, VehicleId, fold_email};
 use forecourt_reference::LeadChannel;
@@ -8,43 +8,43 @@ use crate::{Lead, LeadStatus, Rating};
 /// `PATCH /2.0/leads/{id}/assign`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SetAssignment {
-    /// The staff users who deal with it from now on.
+    /// The staff users who handle the lead from now on.
     pub assign: Vec<StaffId>,
 }
 
-/// Which leads a list is of. What is `None` does not narrow it.
+/// A filter for lists of leads. A field that is `None` does not narrow the list.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct LeadFilter {
-    /// Filed under this site.
+    /// Leads of this site.
     pub site: Option<SiteId>,
-    /// In this state.
+    /// Leads in this status.
     pub status: Option<LeadStatus>,
-    /// Came in this way.
+    /// Leads of this channel.
     pub channel: Option<LeadChannel>,
-    /// With this number within the business.
+    /// The lead with this reference within the business.
     pub reference: Option<i64>,
-    /// With this sender's name.
+    /// Leads whose sender has this name.
     pub name: Option<TextFilter>,
-    /// From this address.
+    /// Leads from this email address.
     pub email: Option<TextFilter>,
-    /// From this landline, in E.164.
+    /// Leads from this landline, in E.164.
     pub phone: Option<Phone>,
-    /// From this mobile, in E.164.
+    /// Leads from this mobile, in E.164.
     pub mobile: Option<Phone>,
-    /// Linked to this contact.
+    /// Leads linked to this contact.
     pub contact: Option<ContactId>,
-    /// Associated with this vehicle.
+    /// Leads associated with this vehicle.
     pub vehicle: Option<VehicleId>,
-    /// Rated at least so; unrated leads are left out.
+    /// Leads with at least this rating; unrated leads are left out.
     pub rating_min: Option<Rating>,
-    /// Came in within this range.
+    /// Leads created in this range.
     pub created: Option<Range<Timestamp>>,
-    /// Last changed within this range.
+    /// Leads last changed in this range.
     pub updated: Option<Range<Timestamp>>,
 }
 
 impl LeadFilter {
-    /// Whether `lead` passes, which concerns the vehicles of which `concerns` says so.
+    /// Returns `true` if `lead` passes the filter. `concerns` tells which vehicles the lead concerns.
     pub fn matches(&self, lead: &Lead, concerns: impl Fn(VehicleId) -> bool) -> bool {
         let Self {
             site,

@@ -1,19 +1,20 @@
-//! Putting together what an analyst reads of a lead.
+//! The selection of a lead's text for an analyst.
 
 use crate::{Conversation, Direction, Lead, LeadMessage, LeadVehicle, StockVehicle, Utterance};
 
-/// How many messages are read at most, the enquiry among them.
+/// The maximum number of messages that are read, counting the enquiry.
 pub const MAX_MESSAGES_READ: usize = 20;
-/// How many characters of messages are read at most, subjects among them.
+/// The maximum number of characters of messages that are read, counting subjects.
 pub const MAX_CHARS_READ: usize = 8_000;
-/// How many vehicles are named at most.
+/// The maximum number of vehicles that are named.
 const MAX_VEHICLES_READ: usize = 10;
-/// How many characters of the name of a vehicle are read at most.
+/// The maximum number of characters of a vehicle's name that are read.
 const MAX_NAME_CHARS: usize = 255;
 
-/// What is read of a lead with these vehicles and messages, the newest of each first.
+/// Makes the conversation of a lead with these vehicles and messages, each given newest first.
 ///
-/// Of a long conversation it is the newest part: whole messages as long as they fit, and the beginning of the one that does not.
+/// From a long conversation it takes the newest part: whole messages as long as they fit, and the beginning of the first one that
+/// does not.
 pub fn conversation(lead: &Lead, vehicles: &[LeadVehicle], messages: &[LeadMessage]) -> Conversation {
     let content = &lead.content;
     let enquiry = Utterance {
@@ -67,7 +68,7 @@ pub fn conversation(lead: &Lead, vehicles: &[LeadVehicle], messages: &[LeadMessa
     }
 }
 
-/// The text as far as there is room for it, which it takes.
+/// Truncates the text to `room` characters, and reduces `room` by its length.
 fn beginning(mut text: String, room: &mut usize) -> String {
     match text.char_indices().nth(*room) {
         Some((end, _)) => {

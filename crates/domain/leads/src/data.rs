@@ -1,4 +1,4 @@
-//! A lead's free-form detail.
+//! A lead's free-form data.
 
 use std::borrow::Cow;
 
@@ -8,30 +8,29 @@ use serde_json::{Map, Value, value::RawValue};
 
 use crate::{ContactSuggestion, JunkMark};
 
-/// The member with the contact that the sender seems to be.
+/// The member with the contact that the sender probably is.
 pub(crate) const SUGGESTION: &str = "contact_suggestion";
 
-/// The members that the server writes itself; a caller's are dropped.
+/// The members that only the server writes. A caller's are dropped.
 const READ_ONLY: [&str; 2] = [SUGGESTION, "junk"];
 
-/// The member that the server writes where no caller has.
+/// The member that the server adds if no caller has written it.
 const VEHICLE: &str = "vehicle";
 
-/// A JSON object of a caller's own making, at most 64 KiB of text (decisions §5). Kept as the text that it is, since most
-/// reads pass it on unread.
+/// A JSON object with members of the caller's choice, at most 64 KiB of text (decisions §5). It is stored as text, since most
+/// reads pass it on without parsing it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct LeadData(Box<RawValue>);
 
 impl LeadData {
-    /// How long the object's text may be, in bytes.
+    /// The maximum length of the object's text, in bytes.
     pub const MAX_BYTES: usize = MAX_LEAD_DATA_BYTES;
 
-    /// The object with `changes` laid over it: a member of `changes` takes the place of the one of its name, and null
-    /// removes it.
+    /// Merges `changes` into the object. A member of `changes` replaces the member with its name, and null removes it.
     ///
     /// # Errors
-    /// [`DataTooLarge`] if the outcome is longer than [`Self::MAX_BYTES`].
+    /// [`DataTooLarge`] if the result is longer than [`Self::MAX_BYTES`].
     pub fn merged(&self, changes: Map<String, Value>) -> Result<Self, DataTooLarge> {
         let mut merged = self.clone();
         merged.merge(changes);
@@ -41,8 +40,8 @@ impl LeadData {
         Ok(merged)
     }
 
-    /// Lays what a caller sent over the object, however long that makes it. What the server adds to the object when it is shown does
-    /// not become a part of it, though a caller writes back what it has read.
+    /// Merges a caller's changes into the object, regardless of the length of the result. Members that the server adds when the
+    /// object is shown do not become a part of it, even if a caller writes back what it has read.
     pub(crate) fn merge(&mut self, mut changes: Map<String, Value>) {
         for name in READ_ONLY {
             changes.shift_remove(name);
@@ -61,13 +60,13 @@ impl LeadData {
         self.0 = RawValue::from_string(Value::Object(members).to_string()).unwrap_or_default();
     }
 
-    /// Whether its text is longer than callers may make it.
+    /// Returns `true` if the object's text is longer than callers may make it.
     pub(crate) fn is_too_large(&self) -> bool {
         self.as_str().len() > Self::MAX_BYTES
     }
 
-    /// The object without a person, or `None` if they are not in it. What stands in their place may be longer than they were,
-    /// and the object longer than callers may make it.
+    /// Returns the object without a person, or `None` if it does not contain the person. The replacements may be longer than the
+    /// original texts, and so the object longer than callers may make it.
     pub(crate) fn redacted(&self, person: &Person) -> serde_json::Result<Option<Self>> {
         let mut object: Value = serde_json::from_str(self.as_str())?;
         if !person.redact_value(&mut object) {
@@ -81,12 +80,13 @@ impl LeadData {
         self.0.get()
     }
 
-    /// The object as it is shown: with what the server adds to it.
+    /// Returns the object as it is shown, with the members that the server adds.
     pub(crate) const fn shown_with(&self, added: AddedData) -> ShownData<'_> {
         ShownData { data: self, added }
     }
 
-    /// Takes out of `changes` the vehicle that the object shows without having it: a caller writes back what it has read.
+    /// Removes the vehicle from `changes` if it is only the one that the server shows, because a caller may write back what it
+    /// has read.
     pub(crate) fn leave_out_shown(&self, changes: &mut Map<String, Value>, vehicle: Option<VehicleId>) {
         let shown = vehicle.map_or(Value::Null, |vehicle| vehicle.get().into());
         if changes.get(VEHICLE) == Some(&shown) && !self.members().contains_key(VEHICLE) {
@@ -94,7 +94,7 @@ impl LeadData {
         }
     }
 
-    /// The text that a member has; empty if it is none.
+    /// Returns the text of a member; empty if it has none.
     pub(crate) fn text(&self, member: &str) -> String {
         match self.members().get(member) {
             Some(Value::String(text)) => text.clone(),
@@ -114,28 +114,28 @@ impl Default for LeadData {
     }
 }
 
-/// Two objects are equal if they say the same. How it is spelled, and in what order, does not matter: storage may keep
-/// JSON in a spelling of its own.
+/// Objects are equal if their content is equal. Spelling and order do not matter, because storage may keep JSON in a spelling of
+/// its own.
 impl PartialEq for LeadData {
     fn eq(&self, other: &Self) -> bool {
         self.as_str() == other.as_str() || self.members() == other.members()
     }
 }
 
-/// What the server adds to a lead's detail when it is shown.
+/// The members that the server adds to a lead's data when it is shown.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct AddedData {
-    /// The vehicle that was associated first; left out where the caller has stored a member of that name.
+    /// The vehicle that was associated first. It is left out if a caller has stored a member with that name.
     #[serde(skip_serializing_if = "Added::is_left_out")]
     pub(crate) vehicle: Added,
-    /// Who made the lead junk, while it is.
+    /// The mark of a junk lead.
     pub(crate) junk: Option<JunkMark>,
-    /// The contact that the sender seems to be.
+    /// The contact that the sender probably is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) contact_suggestion: Option<ContactSuggestion>,
 }
 
-/// A member that the server adds unless there is one.
+/// A member that the server adds unless a caller has written it.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(untagged)]
 pub(crate) enum Added {
@@ -151,7 +151,7 @@ impl Added {
     }
 }
 
-/// The members of a detail that the server would add itself.
+/// The stored members with names that the server also writes.
 #[derive(Deserialize)]
 struct OwnMembers {
     vehicle: Option<IgnoredAny>,
@@ -159,7 +159,7 @@ struct OwnMembers {
     contact_suggestion: Option<IgnoredAny>,
 }
 
-/// A lead's detail with what the server adds to it.
+/// A lead's data with the members that the server adds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ShownData<'a> {
     data: &'a LeadData,
@@ -167,7 +167,7 @@ pub(crate) struct ShownData<'a> {
 }
 
 impl ShownData<'_> {
-    /// The text of the object. The caller's members are passed on as they were sent.
+    /// Returns the object's text. The caller's members are passed on as they were sent.
     fn text(&self) -> serde_json::Result<String> {
         let stored = self.data.as_str();
         let own: OwnMembers = serde_json::from_str(stored)?;
@@ -177,7 +177,7 @@ impl ShownData<'_> {
         }
         let added = serde_json::to_string(&added)?;
         let mut stored = Cow::Borrowed(stored);
-        // Stored by a release that let callers write them.
+        // Stored by a release in which callers could write these members.
         if own.junk.is_some() || own.contact_suggestion.is_some() {
             let mut members = self.data.members();
             members.retain(|name, _| !READ_ONLY.contains(&name.as_str()));
@@ -189,7 +189,7 @@ impl ShownData<'_> {
     }
 }
 
-/// The text between the braces of an object.
+/// Returns the text between the braces of an object.
 fn members_of(object: &str) -> &str {
     let object = object.trim();
     let object = object.strip_prefix('{').unwrap_or(object);

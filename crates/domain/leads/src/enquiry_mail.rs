@@ -1,4 +1,4 @@
-//! Enquiries that came as mails, read from files.
+//! Enquiries that arrived as mails, read from files.
 
 use forecourt_accounts::Business;
 use forecourt_kernel::{
@@ -10,31 +10,31 @@ use serde_json::{Map, Value};
 
 use crate::{ConversationStore, Lead, LeadData, LeadDraft, LeadError, service::insert_new};
 
-/// How long a `Message-ID` may be, in bytes: a line of a mail is not longer.
+/// The maximum length of a `Message-ID`, in bytes, since a line of a mail is not longer.
 const MAX_ID_BYTES: usize = 998;
 
-/// A mail as it was read.
+/// A parsed mail.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct EnquiryMail {
     /// Its `Message-ID`, without brackets.
     pub message_id: String,
-    /// What its sender is called; empty if it does not say.
+    /// The sender's name; empty if it is not given.
     pub name: String,
-    /// The address of its sender.
+    /// The sender's address.
     pub address: String,
     /// Its subject.
     pub subject: String,
     /// Its text.
     pub text: String,
-    /// The names of its attachments, whose content is not kept.
+    /// The names of its attachments, whose content is not stored.
     pub attachments: Vec<String>,
 }
 
-/// Makes a lead of a mail, as [`create_lead`](crate::create_lead) does of a request, unless one was made of it before: `None`. Mails are
-/// distinguished by their `Message-ID` within a business.
+/// Creates a lead from a mail, as [`create_lead`](crate::create_lead) does from a request. Returns `None` if the mail has already
+/// become a lead. Mails are identified by their `Message-ID` within a business.
 ///
 /// # Errors
-/// [`LeadError::Invalid`] if the mail has no `Message-ID`, or something in it is longer than a lead's may be; [`LeadError::Store`].
+/// [`LeadError::Invalid`] if the mail has no `Message-ID`, or a part of it is longer than a lead's may be; [`LeadError::Store`].
 pub async fn create_lead_from_mail(
     store: &mut dyn ConversationStore,
     clock: &dyn Clock,
@@ -60,7 +60,7 @@ pub async fn create_lead_from_mail(
     insert_new(store, clock, business, draft, None, true).await.map(Some)
 }
 
-/// What is wrong with a mail.
+/// Returns the faults of a mail.
 fn validate(mail: &EnquiryMail) -> ValidationErrors {
     let EnquiryMail {
         message_id,
@@ -95,12 +95,12 @@ fn validate(mail: &EnquiryMail) -> ValidationErrors {
     errors
 }
 
-/// The address of its sender, if it is one.
+/// Returns the sender's address, if it is valid.
 fn address(mail: &EnquiryMail) -> Option<Email> {
     mail.address.parse().ok()
 }
 
-/// What else the lead says. An address that is none is among it.
+/// Returns the other data of the lead, including an invalid address.
 fn data(mail: EnquiryMail) -> Map<String, Value> {
     let mut data = Map::new();
     let mut keep = |member: &str, text: String| {
@@ -122,7 +122,7 @@ fn data(mail: EnquiryMail) -> Map<String, Value> {
     }
     keep("subject", subject);
     keep("message", text);
-    // A reply names it, and so continues the sender's thread.
+    // A reply refers to it, and so continues the sender's thread.
     keep("message_id", message_id);
     if !attachments.is_empty() {
         data.insert("attachments".to_owned(), attachments.into());

@@ -1,4 +1,4 @@
-//! What leads hold of a contact that is deleted, and how they forget it.
+//! Removal of a deleted contact's personal data from leads.
 
 use forecourt_accounts::Business;
 use forecourt_kernel::{BoxError, ContactId, Person, StoreError, Timestamp};
@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 
 use crate::{Lead, LeadDraft, LeadError, LeadMessage, LeadNote, LeadStore, data::SUGGESTION, service::save_if_changed};
 
-/// Takes a person whose contact is deleted out of a lead: the link, what of its name, email and numbers is theirs, and where
-/// its texts name them. A lead that changes by this has its stamp moved, and an event.
+/// Removes a person whose contact is deleted from a lead: the link, their name, email and numbers, and every place where its
+/// texts name them. A lead that this changes gets a new stamp and an event.
 ///
 /// # Errors
 /// [`LeadError::Store`].
@@ -23,7 +23,7 @@ pub async fn forget_person_in_lead(
     Ok(())
 }
 
-/// Takes the suggestion of a contact that is deleted off a lead. Nothing else of the lead is the contact's: it was never linked.
+/// Removes the suggestion of a deleted contact from a lead. Nothing else in the lead is the contact's, since it was never linked.
 ///
 /// # Errors
 /// [`LeadError::Store`].
@@ -40,8 +40,7 @@ pub async fn forget_suggestion_in_lead(
     Ok(())
 }
 
-/// Takes the suggestion of a contact that is deleted out of a lead's representation, as an event has it; `false` if it was not in
-/// it.
+/// Removes the suggestion of a deleted contact from a lead's representation in an event. Returns `false` if it was not there.
 pub fn forget_suggestion_in_event(lead: &mut Map<String, Value>, contact: ContactId) -> bool {
     match lead.get_mut("data") {
         Some(Value::Object(data))
@@ -55,7 +54,7 @@ pub fn forget_suggestion_in_event(lead: &mut Map<String, Value>, contact: Contac
     }
 }
 
-/// What the lead says without the person.
+/// Returns the lead's content without the person.
 fn forget_person(lead: &Lead, person: &Person) -> Result<LeadDraft, StoreError> {
     let mut content = lead.content.clone();
     if content.contact == Some(person.contact()) {
@@ -87,8 +86,8 @@ fn forget_person(lead: &Lead, person: &Person) -> Result<LeadDraft, StoreError> 
     Ok(content)
 }
 
-/// Takes a person whose contact is deleted out of a lead's representation, as an event has it; `false` if nothing of them was in
-/// it.
+/// Removes a person whose contact is deleted from a lead's representation in an event. Returns `false` if it does not name the
+/// person.
 pub fn forget_person_in_event(lead: &mut Map<String, Value>, person: &Person) -> bool {
     let mut changed = false;
     if let Some(contact) = lead.get_mut("contact")
@@ -117,12 +116,12 @@ pub fn forget_person_in_event(lead: &mut Map<String, Value>, person: &Person) ->
     changed
 }
 
-/// Takes a person whose contact is deleted out of a message; `false` if they were not in it.
+/// Removes a person whose contact is deleted from a message. Returns `false` if it does not name the person.
 pub fn forget_person_in_message(message: &mut LeadMessage, person: &Person) -> bool {
     person.redact(&mut message.subject) | person.redact(&mut message.body)
 }
 
-/// Takes a person whose contact is deleted out of a note; `false` if they were not in it.
+/// Removes a person whose contact is deleted from a note. Returns `false` if it does not name the person.
 pub fn forget_person_in_lead_note(note: &mut LeadNote, person: &Person) -> bool {
     person.redact(&mut note.note)
 }

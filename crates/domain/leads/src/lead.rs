@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::{ContactSuggestion, LeadData, LeadStatus, NamedTwice, VehicleChoice};
 
-/// How ready to buy the AI thinks the lead is: 1 (not a buyer) to 5 (ready to transact).
+/// Readiness to buy according to the AI: 1 (not a buyer) to 5 (ready to transact).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(into = "u8", try_from = "u8")]
 pub struct Rating(u8);
@@ -45,7 +45,7 @@ impl TryFrom<u8> for Rating {
     }
 }
 
-/// How sure the AI is that a message is junk.
+/// The AI's confidence that a message is junk.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
@@ -54,39 +54,39 @@ pub enum JunkConfidence {
     Low,
     /// Likely.
     Medium,
-    /// All but certain.
+    /// Almost certain.
     High,
 }
 
 /// The latest AI read of a lead's conversation.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct AiRead {
-    /// What the enquiry is about.
+    /// The subject of the enquiry.
     pub intent: Option<LeadType>,
-    /// Why the rating was given.
+    /// The reason for the rating.
     pub rating_reason: Option<String>,
-    /// What to do next.
+    /// The suggested next step.
     pub next_action: Option<String>,
-    /// Whether the latest message was checked junk.
+    /// Set if the latest message was found to be junk.
     pub junk: bool,
-    /// How sure that judgement is.
+    /// The confidence of `junk`.
     pub junk_confidence: Option<JunkConfidence>,
-    /// When the read was made.
+    /// The time of the read.
     pub processed: Option<Timestamp>,
 }
 
-/// Who made a lead junk, and when (decisions §5).
+/// The author and the time of marking a lead as junk (decisions §5).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct JunkMark {
-    /// Who did.
+    /// The author of the mark.
     pub by: JunkedBy,
-    /// When.
+    /// The time of the mark.
     pub at: Timestamp,
-    /// How sure the AI was; `None` of a user.
+    /// The AI's confidence; `None` for a mark by a user.
     pub confidence: Option<JunkConfidence>,
 }
 
-/// Who makes leads junk.
+/// The author of a junk mark.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum JunkedBy {
@@ -96,24 +96,25 @@ pub enum JunkedBy {
     User,
 }
 
-/// What an enquiry is about.
+/// The types of an enquiry.
 pub type LeadTypes = Words<LeadType>;
 
-// The serialised form of the content is also what storage keeps, as one document: a new field needs `#[serde(default)]` before the
-// type in which it is kept, and none is ever renamed.
+// The serialised form of the content is also the stored form, one document: a new field needs `#[serde(default)]` before its
+// stored type, and no field is ever renamed.
 forecourt_kernel::fields! {
-    /// What is kept of a lead besides its identity and its stamps. A field that lists are filtered by also has a column of its own.
+    /// The fields of a lead, without its identity and timestamps. A field by which lists are filtered also has a column of its
+    /// own.
     #[derive(Serialize, Deserialize)]
     content LeadDraft;
-    /// A lead to be created or changed. No field is required.
+    /// A new lead, or changes to one. No field is required.
     #[cfg_attr(feature = "openapi", schema(as = LeadBody, example = json!({"name": "Ann Lee", "email": "ann@example.com", "mobile": "+447700900123", "type": ["test_drive"], "data": {"message": "Is it still for sale?"}})))]
     changes LeadChanges, validated by Rules<'_>;
 
-    /// A site of the business; 0 is none.
+    /// Site of the business; 0 means none.
     site: i64 => SiteId;
-    /// The channel that the lead came in on; api by default.
+    /// The channel of the enquiry; api by default.
     channel: LeadChannel => LeadChannel;
-    /// The channel's own reference, such as a thread id; read as data.channel_id.
+    /// The channel's own reference, such as a thread id; shown as data.channel_id.
     sent channel_id: Line;
     /// Name.
     name: Line => String, rule is_one_line;
@@ -123,46 +124,46 @@ forecourt_kernel::fields! {
     phone: PhoneLine => String;
     /// Mobile, in international format.
     mobile: PhoneLine => String;
-    /// An existing contact to link.
+    /// Id of an existing contact to link.
     contact: i64 => Option<ContactId>;
-    /// What the enquiry is about: an id of /2.0/reference/lead-types, several separated by commas, or an array; email by
+    /// The subject of the enquiry: an id of /2.0/reference/lead-types, several separated by commas, or an array; email by
     /// default.
     types as "type": LeadTypes => Vec<LeadType>;
-    /// 0 to 5; better set by the status endpoint after creation.
+    /// 0 to 5. After creation, the status endpoint is the better way to change it.
     status: #[cfg_attr(feature = "openapi", schema(value_type = Option<u8>, maximum = 5))] i64 => LeadStatus;
-    /// How ready to buy the AI thinks they are; `None` until it has rated.
+    /// Readiness to buy according to the AI; `None` until it has rated the lead.
     kept rating: Option<Rating>;
     /// The AI's summary of the conversation, at most 12 words.
     kept summary: Option<String>;
     /// The visitor's session; empty if unknown.
     kept session: String;
-    /// A picture of them; empty if there is none.
+    /// The sender's avatar; empty if there is none.
     kept avatar: String;
-    /// Who of the staff deals with it.
+    /// The staff users who handle the lead.
     kept assign: Vec<StaffId>;
     /// The full set of tags, each a name or {name, checked}; names must exist.
     tags as "tag": TagChoices => Vec<TagChoice>, rule are_known;
-    /// Whether it counts toward reports.
+    /// Set if it counts toward reports.
     kept stat: bool;
-    /// The day on which it reopens; only a closed lead has one.
+    /// The day on which it reopens. Only a closed lead has one.
     kept reopen: Option<Date>;
-    /// Free-form detail, at most 64 KiB; a change is merged by top-level member, and null removes one.
+    /// Free-form data, at most 64 KiB. Changes are merged by top-level member; null removes a member.
     data: #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))] Map<String, Value> => LeadData, rule has_one_line_subject;
     /// The AI's latest read; `None` until it has run.
     kept ai: Option<AiRead>;
-    /// The one contact that the sender seems to be, as long as the lead names none.
+    /// The only contact that the sender may be, as long as the lead names no contact.
     kept suggestion: #[serde(default, skip_serializing_if = "Option::is_none")] Option<ContactSuggestion>;
     /// The vehicles that it concerns, in the order in which they were associated.
     kept vehicles: #[serde(default, skip_serializing_if = "Vec::is_empty")] Vec<VehicleId>;
-    /// Who made it junk; only a lead that is junk has one.
+    /// The mark of a junk lead. No other lead has one.
     kept junk: #[serde(default, skip_serializing_if = "Option::is_none")] Option<JunkMark>;
-    /// Whether it was ever replied to; not shown. It stays when the status goes on.
+    /// Set if it was ever replied to; not shown. Later changes of status do not clear it.
     kept answered: #[serde(default, skip_serializing_if = "std::ops::Not::not")] bool;
-    /// Whether to notify the business of a new lead; true by default. On creation only.
+    /// False to create a lead without notifying the business; true by default. On creation only.
     sent notify: bool;
-    /// The stock vehicle that the enquiry concerns. On creation only.
+    /// Id of the stock vehicle that the enquiry concerns. On creation only.
     sent vehicle: i64;
-    /// The same by the vehicle's tag. On creation only.
+    /// Tag of the stock vehicle that the enquiry concerns. On creation only.
     sent vehicle_tag: Line;
 }
 
@@ -175,15 +176,16 @@ fn has_one_line_subject(data: &Field<Map<String, Value>>, _: &Rules<'_>) -> Inva
     faults
 }
 
-/// An email, or the empty text.
+/// An email address, or the empty text.
 pub type EmailText = OrEmpty<Email>;
 
-/// A telephone number, or the empty text. It is read as one of the business's country where it names none, and kept in E.164.
+/// A telephone number, or the empty text. Without a country code it is read as a number of the business's country. It is stored
+/// in E.164.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PhoneLine(Line);
 
 impl PhoneLine {
-    /// The number, if it is not left empty.
+    /// Returns the number, unless it is empty.
     fn read(&self, home: Country) -> Result<Option<Phone>, InvalidValue> {
         if self.0.trim().is_empty() {
             return Ok(None);
@@ -195,7 +197,7 @@ impl PhoneLine {
 
 impl From<Phone> for PhoneLine {
     fn from(phone: Phone) -> Self {
-        // A number in E.164 has 15 digits at most.
+        // A number in E.164 has at most 15 digits.
         Self(Line::new(phone.into_string()).unwrap_or_default())
     }
 }
@@ -246,7 +248,7 @@ impl Change<LeadStatus, Rules<'_>> for i64 {
     }
 }
 
-/// The members of a change are laid over those that are there.
+/// Merges the members of a change into the stored ones.
 impl Change<LeadData, Rules<'_>> for Map<String, Value> {
     fn apply(self, stored: &mut LeadData, _: &LeadData, _: &Rules<'_>) {
         stored.merge(self);
@@ -259,7 +261,7 @@ fn are_known(tags: &Field<TagChoices>, rules: &Rules<'_>) -> InvalidValue {
 }
 
 impl LeadChanges {
-    /// The vehicle that a new lead concerns. An empty tag names none.
+    /// Returns the vehicle that a new lead concerns. An empty tag names none.
     ///
     /// # Errors
     /// [`NamedTwice`] if it is named by its id and by its tag.
@@ -273,7 +275,7 @@ impl LeadChanges {
 }
 
 impl LeadDraft {
-    /// What a lead says of which nothing is known: the defaults of its fields.
+    /// The defaults of the fields.
     pub fn blank(catalogue: &Catalogue) -> Self {
         Self {
             site: SiteId::new(0),
@@ -302,14 +304,14 @@ impl LeadDraft {
         }
     }
 
-    /// Whether it was ever replied to.
+    /// Returns `true` if the lead was ever replied to.
     pub fn is_answered(&self) -> bool {
         self.answered || self.status == LeadStatus::Replied
     }
 }
 
 impl LeadDraft {
-    /// Notes who made the lead junk, if somebody did since it was `before`, and forgets it once it is none.
+    /// Sets the junk mark if the lead has become junk since `before`, and removes it once the lead is not junk.
     pub(crate) fn mark_junk(&mut self, before: Option<&Self>, now: Timestamp) {
         self.junk = match (self.status, before) {
             (LeadStatus::Junk, Some(before)) if before.status == LeadStatus::Junk => before.junk,
@@ -324,8 +326,8 @@ impl LeadDraft {
 }
 
 impl Lead {
-    /// The lead with the vehicles that it concerns, given in the order in which they were associated. Those that are gone since its
-    /// last change are left out; the version is that of what is shown then.
+    /// Returns the lead with the vehicles that it concerns, given in the order in which they were associated. Vehicles that were
+    /// deleted since its last change are left out. The version then is that of the representation without them.
     #[must_use]
     pub fn concerning(mut self, associated: &[VehicleId]) -> Self {
         let known = &self.content.vehicles;
@@ -339,7 +341,8 @@ impl Lead {
         self
     }
 
-    /// Who made it junk, while it is. Of a lead that became junk before that was noted, it is known as far as the AI's read tells.
+    /// Returns the junk mark of a junk lead. If the lead became junk before marks were stored, the mark is derived from the AI's
+    /// read.
     pub(crate) fn junk_mark(&self) -> Option<JunkMark> {
         let LeadDraft { status, junk, ai, .. } = &self.content;
         if *status != LeadStatus::Junk {
@@ -358,16 +361,16 @@ impl Lead {
 /// A lead.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Lead {
-    /// Its number, unique across businesses.
+    /// The lead's id, unique across businesses.
     pub id: LeadId,
-    /// Its number within the business: 1, 2, 3 … without gaps, given when it was created and never again.
+    /// Its reference within the business: 1, 2, 3 … without gaps. It is assigned on creation and never reused.
     pub reference: i64,
-    /// When it came in.
+    /// The time of its creation.
     pub created: Timestamp,
-    /// When it last changed.
+    /// The time of its last change.
     pub updated: Timestamp,
-    /// Which state of it this is.
+    /// The record's version.
     pub version: Version,
-    /// Everything else.
+    /// All other fields.
     pub content: LeadDraft,
 }

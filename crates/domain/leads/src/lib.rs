@@ -1,12 +1,11 @@
-//! Leads: enquiries, and the workflow that takes them from new to closed.
+//! Leads: enquiries, and the workflow from new to closed.
 //!
-//! [`Lead`] is the record and [`LeadStatus`] its state; the use cases are the functions of this crate ([`create_lead`],
-//! [`update_lead`] …), each over the ports [`LeadReader`] and [`LeadStore`]; [`LeadView`] is the representation that the
-//! API and webhooks show. The rules are those of the contract's sections "Lead", "Leads" and "States and transitions",
-//! and of decisions §5.
+//! [`Lead`] is the record and [`LeadStatus`] its state. The use cases are the functions of this crate ([`create_lead`],
+//! [`update_lead`] …), each over the ports [`LeadReader`] and [`LeadStore`]. [`LeadView`] is the representation in the API and
+//! webhooks. The rules are those of the contract's sections "Lead", "Leads" and "States and transitions", and of decisions §5.
 //!
-//! The crate is useful alone to a team with storage of its own, which the suite `testing::lead_store_contract` proves. With the
-//! feature `testing` it has a store in memory too, on which this example runs (`examples/take_in_an_enquiry.rs`):
+//! The crate can be used alone, with a team's own storage, which the suite `testing::lead_store_contract` tests. With the feature
+//! `testing` it also has a store in memory, on which this example runs (`examples/take_in_an_enquiry.rs`):
 //!
 //! ```
 #![doc = include_str!("../examples/take_in_an_enquiry.rs")]

@@ -2,7 +2,7 @@
 
 use forecourt_accounts::{MailContent, MailKind, mail_kind};
 
-/// The mails of this area, which businesses can word.
+/// The mails of this area, whose text businesses can change.
 pub const MAILS: &[&MailKind] = &[LeadReceived::KIND, LeadReply::KIND];
 
 mail_kind! {
@@ -21,15 +21,15 @@ mail_kind! {
     phone;
     /// The sender's mobile number.
     mobile;
-    /// What the enquiry is about, as the names of its types.
+    /// The subject of the enquiry, as the names of its types.
     about;
-    /// The vehicle that it concerns.
+    /// The vehicle that the enquiry concerns.
     vehicle;
-    /// The name of the channel that it came in by.
+    /// The name of the channel that the enquiry came in by.
     channel;
-    /// The subject of the enquiry.
+    /// The subject line of the enquiry.
     subject;
-    /// What the sender wrote.
+    /// The message that the sender wrote.
     message, lines;
 }
 
@@ -39,7 +39,7 @@ mail_kind! {
 
     /// The business's name.
     business;
-    /// The subject of the reply; if it has none, `Re: ` and that of the enquiry, if that has one.
+    /// The subject of the reply. If it has none, `Re: ` and the subject of the enquiry, if there is one.
     subject;
     /// The reply.
     message, required, lines;

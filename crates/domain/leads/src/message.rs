@@ -1,4 +1,4 @@
-//! What the sender of an enquiry and the business write to each other.
+//! Messages between the sender of an enquiry and the business, and notes.
 
 use std::str::FromStr;
 
@@ -9,7 +9,7 @@ use forecourt_kernel::{
 use forecourt_reference::{LeadChannel, UnknownValue};
 use serde::Serialize;
 
-/// Who wrote a message.
+/// The author of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[cfg_attr(feature = "openapi", schema(as = LeadMessageDirection))]
@@ -22,7 +22,7 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// The name, as the API carries it.
+    /// The name in the API.
     pub const fn name(self) -> &'static str {
         match self {
             Self::In => "in",
@@ -46,9 +46,9 @@ impl FromStr for Direction {
 /// `POST /2.0/leads/{id}/messages`
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NewMessage {
-    /// Who wrote it.
+    /// The author of the message.
     pub direction: Direction,
-    /// The way on which it went; `None` is the lead's.
+    /// The channel of the message; `None` for the lead's channel.
     pub channel: Option<LeadChannel>,
     /// Its subject; empty if it has none.
     pub subject: String,
@@ -56,52 +56,52 @@ pub struct NewMessage {
     pub body: String,
 }
 
-/// A message of a lead's conversation, as it is kept and as it is shown (decisions §5).
+/// A message of a lead's conversation, as it is stored and shown (decisions §5).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LeadMessage {
     /// Message id.
     #[cfg_attr(feature = "openapi", schema(value_type = i64))]
     pub id: LeadMessageId,
-    /// The lead that it belongs to.
+    /// Lead id.
     #[cfg_attr(feature = "openapi", schema(value_type = i64))]
     pub lead: LeadId,
-    /// When it was added, epoch seconds.
+    /// Time of creation, epoch seconds.
     #[cfg_attr(feature = "openapi", schema(value_type = i64))]
     pub created: Timestamp,
-    /// in from the sender of the enquiry, out from the business.
+    /// `in` from the sender of the enquiry, `out` from the business.
     pub direction: Direction,
-    /// The channel that it went on.
+    /// Channel of the message.
     pub channel: LeadChannel,
     /// Its subject; empty if it has none.
     pub subject: String,
     /// Its text.
     pub body: String,
-    /// Staff user id of its author; null if none is known, as with all that a key adds.
+    /// Staff user id of its author; null if unknown, as for all messages added with a key.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<i64>, required))]
     pub user: Option<StaffId>,
 }
 
 impl LeadMessage {
-    /// What the `Message-ID` of the mail begins with that the message is sent as. It can be worked out at any time, so that a later
-    /// reply can name it, and it stays the same however often the mail is tried, so that receivers recognise a second copy.
+    /// Returns the beginning of the mail's `Message-ID`. It can be computed at any time, so that a later reply can refer to it.
+    /// It stays the same for each attempt to send the mail, so that receivers recognise a second copy.
     pub(crate) fn mail_id(&self) -> String {
         let Self { id, lead, created, .. } = self;
         format!("lead.{lead}.{id}.{}", created.epoch_seconds())
     }
 }
 
-/// A note on a lead, as it is kept and as it is shown.
+/// A note on a lead, as it is stored and shown.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LeadNote {
     /// Note id.
     #[cfg_attr(feature = "openapi", schema(value_type = i64))]
     pub id: LeadNoteId,
-    /// The lead that it is on.
+    /// Lead id.
     #[cfg_attr(feature = "openapi", schema(value_type = i64))]
     pub lead: LeadId,
-    /// When it was written, epoch seconds.
+    /// Time of writing, epoch seconds.
     #[cfg_attr(feature = "openapi", schema(value_type = i64))]
     pub created: Timestamp,
     /// Staff user id of its author; null if none was named.
@@ -116,12 +116,12 @@ pub struct LeadNote {
 pub struct NewLeadNote {
     /// The text; line breaks are part of it.
     pub note: String,
-    /// Who of the staff writes it.
+    /// The staff user who writes it.
     pub user: Option<StaffId>,
 }
 
-/// Checks a message. `found` holds the faults of reading the body, and is returned with those found here; a field that is invalid
-/// already is not checked again.
+/// Validates a message. `found` has the faults from reading the body, and is returned with those found here. A field that is
+/// already invalid is not validated again.
 pub fn validate_message(message: &NewMessage, found: ValidationErrors) -> ValidationErrors {
     let mut errors = found;
     if message.subject.chars().nth(MAX_LINE_CHARS).is_some() {
@@ -138,7 +138,7 @@ pub fn validate_message(message: &NewMessage, found: ValidationErrors) -> Valida
     errors
 }
 
-/// Checks a note; `found` as for [`validate_message`].
+/// Validates a note; `found` as for [`validate_message`].
 pub fn validate_lead_note(
     note: &NewLeadNote,
     business: &forecourt_accounts::Business,
@@ -158,7 +158,7 @@ pub fn validate_lead_note(
     errors
 }
 
-/// A longer text that has to be there.
+/// Validates a required longer text.
 fn text(errors: &mut ValidationErrors, field: &str, text: &str) {
     if text.trim().is_empty() {
         add(errors, field, "must not be empty".to_owned());

@@ -1,4 +1,4 @@
-//! The use cases. Each reads as the contract's sentence does; none begins, commits or retries a transaction.
+//! The use cases. Each follows the wording of the contract. None begins, commits or retries a transaction.
 
 use forecourt_accounts::{Business, Caller, Rules};
 use forecourt_kernel::{
@@ -16,7 +16,7 @@ use crate::{
     suggestion::suggest,
 };
 
-/// A page of the caller's leads, newest first.
+/// Returns a page of the caller's leads, newest first.
 ///
 /// # Errors
 /// [`LeadError::Store`].
@@ -29,7 +29,7 @@ pub async fn list_leads(
     Ok(store.leads(by.business_id(), filter, page).await?)
 }
 
-/// The same page of the caller's leads in the simple view.
+/// Returns the same page in the simple view.
 ///
 /// # Errors
 /// [`LeadError::Store`].
@@ -42,7 +42,7 @@ pub async fn preview_leads(
     Ok(store.lead_previews(by.business_id(), filter, page).await?)
 }
 
-/// One of the caller's leads.
+/// Returns one of the caller's leads.
 ///
 /// # Errors
 /// [`LeadError::NotFound`], [`LeadError::Store`].
@@ -50,7 +50,8 @@ pub async fn read_lead(store: &mut dyn LeadReader, by: &Caller, id: LeadId) -> R
     store.lead(by.business_id(), id).await?.ok_or(LeadError::NotFound(id))
 }
 
-/// Stores an enquiry as a new lead, and notifies the business unless the changes say not to. They are validated by [`validate_lead`].
+/// Stores an enquiry as a new lead, and notifies the business unless `notify` is false. The changes are validated by
+/// [`validate_lead`].
 ///
 /// # Errors
 /// [`LeadError::Invalid`] if it names a contact or a vehicle that the business lacks, or its data is too large;
@@ -75,7 +76,7 @@ pub async fn create_lead(
     insert_new(store, clock, &by.business, draft, vehicle, notify).await
 }
 
-/// Stores a new lead that is valid, has its conversation read, and notifies the business if it is to be.
+/// Stores a valid new lead, requests the reading of its conversation, and notifies the business if `notify` is set.
 pub(crate) async fn insert_new(
     store: &mut dyn LeadStore,
     clock: &dyn Clock,
@@ -125,7 +126,7 @@ pub async fn update_lead(
     let changes = changes.into_inner();
     let mut errors = validate_lead_references(store, by, &changes).await?;
     let stored = store.lock_lead(by.business_id(), id).await?;
-    // A fault of the fields goes before the absence of the lead, so it is checked even without one.
+    // A fault of the fields takes precedence over a missing lead, so the fields are checked even without a lead.
     let mut content = stored
         .as_ref()
         .map_or_else(|| LeadDraft::blank(&by.business.catalogue), |lead| lead.content.clone());
@@ -160,7 +161,7 @@ pub async fn set_lead_status(
     save_if_changed(store, clock.now(), &by.business, stored, content).await
 }
 
-/// Replaces the staff that deal with a lead.
+/// Replaces the staff users who handle a lead.
 ///
 /// # Errors
 /// [`LeadError::NotFound`], then [`LeadError::VersionMismatch`]; [`LeadError::Store`].
@@ -202,8 +203,8 @@ pub async fn delete_lead(
     Ok(store.record(by.business_id(), event).await?)
 }
 
-/// Reopens a closed lead whose day has come: it reads `new_message` from then on. Nothing happens to a lead that has
-/// moved on in the meantime.
+/// Reopens a closed lead on its day: its status becomes `new_message`. A lead that has changed its status meanwhile is not
+/// changed.
 ///
 /// # Errors
 /// [`LeadError::Store`].
@@ -229,7 +230,7 @@ pub async fn reopen_lead(
     Ok(())
 }
 
-/// A page of the vehicles that a lead concerns, newest first.
+/// Returns a page of the vehicles that a lead concerns, newest first.
 ///
 /// # Errors
 /// [`LeadError::NotFound`], [`LeadError::Store`].
@@ -269,7 +270,7 @@ pub async fn add_lead_vehicle(
     Ok(LeadVehicle { lead, vehicle, created })
 }
 
-/// Takes a vehicle off a lead, which is a change of the lead.
+/// Removes a vehicle from a lead, which is a change of the lead.
 ///
 /// # Errors
 /// [`LeadError::NotFound`], then [`LeadError::VehicleNotFound`], then [`LeadError::VersionMismatch`]; [`LeadError::Store`].
@@ -285,7 +286,7 @@ pub async fn remove_lead_vehicle(
     if !store.dissociate_vehicle(by.business_id(), id, vehicle).await? {
         return Err(LeadError::VehicleNotFound(vehicle));
     }
-    // Behind it, since what does not exist comes first; the transaction takes the removal back.
+    // Checked after the removal, because a missing vehicle takes precedence. The transaction undoes the removal.
     precondition.check(stored.version)?;
     let mut content = stored.content.clone();
     content.vehicles.retain(|known| *known != vehicle);
@@ -293,7 +294,7 @@ pub async fn remove_lead_vehicle(
     Ok(())
 }
 
-/// The lead, locked, at a version at which it may be written.
+/// Returns the lead, locked, if it is at a version that the caller accepts.
 async fn lock(store: &mut dyn LeadStore, by: &Caller, target: impl Into<Target<LeadId>>) -> Result<Lead, LeadError> {
     let Target { id, precondition } = target.into();
     let lead = store.lock_lead(by.business_id(), id).await?;
@@ -311,10 +312,10 @@ pub fn validate_lead(changes: &LeadChanges, rules: &Rules<'_>) -> ValidationErro
     errors
 }
 
-/// Lays the supplied fields over a lead's content.
+/// Merges the supplied fields into a lead's content.
 fn overlay(content: &mut LeadDraft, mut changes: LeadChanges, rules: &Rules<'_>) -> ValidationErrors {
     let before = content.data.as_str().to_owned();
-    // The channel's reference is a member of the free-form detail, and can be written under either name.
+    // The channel's reference is a member of the free-form data, and can be written under either name.
     let channel_id = match &changes.channel_id {
         Field::Absent | Field::Wrong(_) => None,
         Field::Null => Some(Value::Null),
@@ -331,17 +332,17 @@ fn overlay(content: &mut LeadDraft, mut changes: LeadChanges, rules: &Rules<'_>)
     }
     // Only a closed lead has a day to reopen on.
     content.reopen = content.reopen.filter(|_| content.status == LeadStatus::Closed);
-    // A text that stands in the place of a person's name can have made it too large before.
+    // It may have become too large before, when a replacement for a person's name was longer than the name.
     if content.data.as_str() != before && content.data.is_too_large() {
         return ValidationErrors::one("data", DataTooLarge.to_string());
     }
     ValidationErrors::new()
 }
 
-/// Checks what a new lead names: its contact and its vehicle.
+/// Checks that the contact and the vehicle of a new lead exist.
 ///
 /// # Errors
-/// If storage fails; the judgement itself is the answer.
+/// If storage fails. Faults are returned, not errors.
 pub async fn validate_new_lead_references(
     store: &mut dyn LeadReader,
     by: &Caller,
@@ -353,10 +354,10 @@ pub async fn validate_new_lead_references(
     Ok(errors)
 }
 
-/// Checks what a change of a lead names: its contact.
+/// Checks that the contact in a change of a lead exists.
 ///
 /// # Errors
-/// If storage fails; the judgement itself is the answer.
+/// If storage fails. Faults are returned, not errors.
 pub async fn validate_lead_references(
     store: &mut dyn LeadReader,
     by: &Caller,
@@ -370,10 +371,10 @@ pub async fn validate_lead_references(
     }
 }
 
-/// Checks whether the caller's business has the vehicle that a new lead concerns.
+/// Checks that the caller's business has the vehicle that a new lead concerns.
 ///
 /// # Errors
-/// If storage fails; the judgement itself is the answer.
+/// If storage fails. Faults are returned, not errors.
 pub async fn validate_vehicle(
     store: &mut dyn LeadReader,
     by: &Caller,
@@ -383,7 +384,7 @@ pub async fn validate_vehicle(
     Ok(errors)
 }
 
-/// The vehicle that is named, or what is wrong with that.
+/// Returns the chosen vehicle, or the faults of the choice.
 async fn find_vehicle(
     store: &mut dyn LeadReader,
     by: &Caller,
@@ -400,7 +401,7 @@ async fn find_vehicle(
     Ok((vehicle, errors))
 }
 
-/// Stores `content` in place of what the lead said, and records the event, unless it says the same.
+/// Stores `content` as the lead's and records the event, unless nothing changes.
 pub(crate) async fn save_if_changed(
     store: &mut dyn LeadStore,
     now: Timestamp,
@@ -414,7 +415,7 @@ pub(crate) async fn save_if_changed(
     save(store, now, business, stored, content).await
 }
 
-/// Stores `content` in place of what the lead said, and records the event.
+/// Stores `content` as the lead's, and records the event.
 async fn save(
     store: &mut dyn LeadStore,
     now: Timestamp,
@@ -426,7 +427,7 @@ async fn save(
     content.mark_junk(Some(&stored.content), now);
     let lead = Lead {
         content,
-        // Should the clock go back behind the record's beginning, the change counts as made then.
+        // If the clock went back to before the lead's creation, the change gets the time of the creation.
         updated: now.max(stored.created),
         version: stored.version.next(),
         ..stored

@@ -1,31 +1,31 @@
-//! The states of a lead and the moves between them (contract, "States and transitions", Lead).
+//! The states of a lead and its transitions (contract, "States and transitions", Lead).
 
 use std::str::FromStr;
 
 use forecourt_kernel::{Date, ValidationErrors};
 use serde::{Deserialize, Serialize};
 
-/// Where a lead stands. Its code, 0 to 5, is what is stored and what `status.id` reads.
+/// The status of a lead. Its code, 0 to 5, is stored and shown as `status.id`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(into = "u8", try_from = "u8")]
 pub enum LeadStatus {
-    /// Just came in.
+    /// The lead is new.
     #[default]
     New,
-    /// A message came in that has not been read.
+    /// A message arrived that has not been read.
     NewMessage,
     /// It has been read.
     Read,
     /// A reply has been sent.
     Replied,
-    /// Done with, for now or for good.
+    /// Finished, for now or for good.
     Closed,
     /// Not an enquiry.
     Junk,
 }
 
 impl LeadStatus {
-    /// Every status, in the order of the codes.
+    /// All statuses, in the order of the codes.
     pub const ALL: [Self; 6] = [
         Self::New,
         Self::NewMessage,
@@ -40,7 +40,7 @@ impl LeadStatus {
         self as u8
     }
 
-    /// The name, as the API carries it.
+    /// The name in the API.
     pub const fn name(self) -> &'static str {
         match self {
             Self::New => "new",
@@ -77,7 +77,7 @@ impl TryFrom<u8> for LeadStatus {
     }
 }
 
-/// Reads a code or a name, as the list's filter takes it.
+/// Reads a code or a name, as in the list's filter.
 impl FromStr for LeadStatus {
     type Err = &'static str;
 
@@ -94,21 +94,21 @@ impl FromStr for LeadStatus {
 pub struct StatusChange {
     /// The status to take, from any current one.
     pub status: Option<LeadStatus>,
-    /// Whether it is junk.
+    /// Set to mark or unmark the lead as junk.
     pub junk: Option<bool>,
-    /// Whether it is closed.
+    /// Set to close or reopen the lead.
     pub closed: Option<bool>,
     /// The day on which it reopens; ignored without `closed: true`.
     pub reopen: Option<Date>,
-    /// Whether it counts toward reports.
+    /// Set to count the lead toward reports, or not.
     pub stat: Option<bool>,
 }
 
-/// A checked [`StatusChange`].
+/// A validated [`StatusChange`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StatusMove {
     to: Target,
-    /// Whether the lead counts toward reports from now on; `None` leaves it.
+    /// The new value of the lead's `stat`; `None` does not change it.
     pub stat: Option<bool>,
 }
 
@@ -120,7 +120,7 @@ enum Target {
 }
 
 impl StatusChange {
-    /// Checks that the requested changes are compatible.
+    /// Validates that the requested changes are compatible.
     ///
     /// # Errors
     /// `status` with `junk` or `closed`, or `closed` with `junk` (decisions §5).
@@ -153,7 +153,7 @@ impl StatusChange {
 }
 
 impl StatusMove {
-    /// The status that a lead has afterwards which has `current` now.
+    /// Returns the new status of a lead that now has `current`.
     pub const fn target(self, current: LeadStatus) -> LeadStatus {
         match self.to {
             Target::Stay => current,
@@ -162,7 +162,7 @@ impl StatusMove {
         }
     }
 
-    /// The reopening day that a lead has afterwards which has `current` now. Only a closed lead has one.
+    /// Returns the new reopening day of a lead that now has `current`. Only a closed lead has one.
     pub const fn reopen(self, current: Option<Date>) -> Option<Date> {
         match self.to {
             Target::Stay => current,

@@ -1,4 +1,4 @@
-//! What this area needs from storage.
+//! The ports for the storage of leads.
 
 use async_trait::async_trait;
 use forecourt_kernel::{
@@ -12,40 +12,40 @@ use crate::{
     NewMessage, SenderKeys, StockVehicle, VehicleChoice, VehicleClue,
 };
 
-/// A closed lead whose day to reopen has come.
+/// A closed lead whose reopening day has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DueReopening {
-    /// Whose lead it is.
+    /// The business that owns the lead.
     pub business: BusinessId,
-    /// Which lead.
+    /// The lead.
     pub lead: LeadId,
 }
 
 /// A conversation that waits to be read, leased to one server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DueAssessment {
-    /// Whose lead it is.
+    /// The business that owns the lead.
     pub business: BusinessId,
-    /// Which lead.
+    /// The lead.
     pub lead: LeadId,
-    /// Until when no other server gets it. It identifies the lease as well.
+    /// The end of the lease; no other server gets the conversation before it. It also identifies the lease.
     pub lease: Timestamp,
-    /// How often it was tried before.
+    /// The number of earlier attempts.
     pub attempts: u32,
 }
 
 /// Reads leads.
 #[async_trait]
 pub trait LeadReader: Send {
-    /// The lead, or `None` if the business has none of that id.
+    /// Returns the lead, or `None` if the business has none with that id.
     async fn lead(&mut self, business: BusinessId, id: LeadId) -> StoreResult<Option<Lead>>;
 
-    /// A page of the leads that pass `filter`, newest first (id descending).
+    /// Returns a page of the leads that pass `filter`, newest first (id descending).
     async fn leads(&mut self, business: BusinessId, filter: &LeadFilter, page: &PageRequest)
     -> StoreResult<Page<Lead>>;
 
-    /// The same page in the simple view. Storage that keeps [`LeadPreview::written`] beside each lead need not read the leads
-    /// themselves, as is done here.
+    /// Returns the same page in the simple view. Storage that keeps [`LeadPreview::written`] with each lead need not read the
+    /// leads themselves, as this default implementation does.
     async fn lead_previews(
         &mut self,
         business: BusinessId,
@@ -56,22 +56,22 @@ pub trait LeadReader: Send {
         page.try_map(|lead| LeadPreview::of(&lead).map_err(|failure| StoreError::Other(failure.into())))
     }
 
-    /// Whether the business has that contact.
+    /// Returns `true` if the business has that contact.
     async fn contact_exists(&mut self, business: BusinessId, id: ContactId) -> StoreResult<bool>;
 
-    /// The vehicle, or `None` if the business has no such vehicle or it was deleted.
+    /// Returns the vehicle, or `None` if the business has no such vehicle or it was deleted.
     async fn stock_vehicle(
         &mut self,
         business: BusinessId,
         choice: &VehicleChoice,
     ) -> StoreResult<Option<StockVehicle>>;
 
-    /// The vehicle that `clue` describes, or `None` if the business has none such; of several the first, that of the lowest id.
-    /// Vehicles that were deleted are none.
+    /// Returns the vehicle that `clue` describes, or `None` if the business has none. If there are several, it is the one with
+    /// the lowest id. Deleted vehicles do not count.
     async fn vehicle_with(&mut self, business: BusinessId, clue: &VehicleClue) -> StoreResult<Option<VehicleId>>;
 
-    /// A page of the vehicles that the lead concerns, newest first (vehicle id descending), or `None` if the business has no
-    /// such lead. Vehicles that were deleted are not among them.
+    /// Returns a page of the vehicles that the lead concerns, newest first (vehicle id descending), or `None` if the business has
+    /// no such lead. Deleted vehicles are left out.
     async fn lead_vehicles(
         &mut self,
         business: BusinessId,
@@ -80,23 +80,24 @@ pub trait LeadReader: Send {
     ) -> StoreResult<Option<Page<LeadVehicle>>>;
 }
 
-/// Writes leads, and looks up what else the rules need. One value of it is one transaction.
+/// Writes leads, and reads the other data that the rules need. One value of it is one transaction.
 #[async_trait]
 pub trait LeadStore: LeadReader + EventLog + MailOutbox {
-    /// The lead, locked against other writers until the transaction ends.
+    /// Returns the lead, locked against other writers until the transaction ends.
     async fn lock_lead(&mut self, business: BusinessId, id: LeadId) -> StoreResult<Option<Lead>>;
 
     /// Stores a new lead under an id that no business has used and under the business's next reference number.
     async fn insert_lead(&mut self, business: BusinessId, draft: LeadDraft, at: Timestamp) -> StoreResult<Lead>;
 
-    /// Stores a lead that has changed.
+    /// Stores a changed lead.
     async fn save_lead(&mut self, business: BusinessId, lead: &Lead) -> StoreResult<()>;
 
-    /// Removes the lead and all that belongs to it, its associations with vehicles for one, and mails about it that wait. Its events keep
-    /// their places, names and stamps, and have `{"id":…}` as their data; so do stored answers about it.
+    /// Deletes the lead and everything that belongs to it, such as its associations with vehicles, and waiting mails about it.
+    /// Its events keep their places, names and stamps, and have `{"id":…}` as their data. Stored answers about it get the same
+    /// data.
     async fn delete_lead(&mut self, business: BusinessId, id: LeadId) -> StoreResult<()>;
 
-    /// Notes that the lead concerns the vehicle, both of which the business has; `false` if that was known before.
+    /// Associates the vehicle with the lead; the business has both. Returns `false` if they were already associated.
     async fn associate_vehicle(
         &mut self,
         business: BusinessId,
@@ -105,26 +106,26 @@ pub trait LeadStore: LeadReader + EventLog + MailOutbox {
         at: Timestamp,
     ) -> StoreResult<bool>;
 
-    /// Forgets that the lead concerns the vehicle; `false` if [`LeadReader::lead_vehicles`] does not have it.
+    /// Removes the association of the vehicle with the lead. Returns `false` if [`LeadReader::lead_vehicles`] does not have it.
     async fn dissociate_vehicle(&mut self, business: BusinessId, lead: LeadId, vehicle: VehicleId)
     -> StoreResult<bool>;
 
-    /// Contacts that have an email or a number of `keys`, each with the most telling thing in common; two at most, since only a
-    /// single one is of use. That one is not deleted before the transaction ends.
+    /// Returns contacts that have an email or a number of `keys`, each with the strongest common value. It returns at most two,
+    /// since only a single match is useful. A single match is not deleted before the transaction ends.
     async fn contacts_like(&mut self, business: BusinessId, keys: &SenderKeys) -> StoreResult<Vec<ContactSuggestion>>;
 
-    /// Has the lead's conversation read once `at` has come. If it waits to be read already, or is being read, it is read anew from
-    /// then on, as if it had never been tried.
+    /// Requests the reading of the lead's conversation at `at`. If it already waits or is being read, it is read anew from then
+    /// on, and its attempts are reset.
     async fn request_assessment(&mut self, business: BusinessId, lead: LeadId, at: Timestamp) -> StoreResult<()>;
 
-    /// At most `limit` closed leads of any business whose day to reopen has begun at `now`.
+    /// Returns at most `limit` closed leads of any business whose reopening day has begun at `now`.
     async fn due_reopenings(&mut self, now: Timestamp, limit: u32) -> StoreResult<Vec<DueReopening>>;
 }
 
-/// Reads what is written on leads.
+/// Reads the messages and notes of leads.
 #[async_trait]
 pub trait ConversationReader: LeadReader {
-    /// A page of the lead's messages, newest first (id descending), or `None` if the business has no such lead.
+    /// Returns a page of the lead's messages, newest first (id descending), or `None` if the business has no such lead.
     async fn lead_messages(
         &mut self,
         business: BusinessId,
@@ -132,7 +133,7 @@ pub trait ConversationReader: LeadReader {
         page: &PageRequest,
     ) -> StoreResult<Option<Page<LeadMessage>>>;
 
-    /// A page of the lead's notes, newest first (id descending), or `None` if the business has no such lead.
+    /// Returns a page of the lead's notes, newest first (id descending), or `None` if the business has no such lead.
     async fn lead_notes(
         &mut self,
         business: BusinessId,
@@ -141,12 +142,12 @@ pub trait ConversationReader: LeadReader {
     ) -> StoreResult<Option<Page<LeadNote>>>;
 }
 
-/// Writes what is written on leads, and keeps which conversations wait to be read. One value of it is one transaction. Deleting a
-/// lead deletes its messages and notes, and its conversation waits no more.
+/// Writes the messages and notes of leads, and keeps the queue of conversations to be read. One value of it is one transaction.
+/// Deleting a lead deletes its messages and notes, and removes its conversation from the queue.
 #[async_trait]
 pub trait ConversationStore: ConversationReader + LeadStore {
-    /// Stores a message under an id that no business has used and that is higher than those of the lead's earlier ones. It went on
-    /// `channel` if it names none itself.
+    /// Stores a message under an id that no business has used and that is higher than those of the lead's earlier messages.
+    /// `channel` is used if the message has none.
     async fn insert_lead_message(
         &mut self,
         business: BusinessId,
@@ -156,7 +157,7 @@ pub trait ConversationStore: ConversationReader + LeadStore {
         at: Timestamp,
     ) -> StoreResult<LeadMessage>;
 
-    /// How many notes the lead has.
+    /// Returns the number of the lead's notes.
     async fn count_lead_notes(&mut self, business: BusinessId, lead: LeadId) -> StoreResult<usize>;
 
     /// Stores a note under an id that no business has used.
@@ -168,15 +169,16 @@ pub trait ConversationStore: ConversationReader + LeadStore {
         at: Timestamp,
     ) -> StoreResult<LeadNote>;
 
-    /// Removes a note; `false` if the lead has none of that id.
+    /// Deletes a note. Returns `false` if the lead has none with that id.
     async fn delete_lead_note(&mut self, business: BusinessId, lead: LeadId, note: LeadNoteId) -> StoreResult<bool>;
 
-    /// Notes that a mail of this `Message-ID` becomes a lead of the business; `false` if one has before, even if that lead is deleted.
+    /// Notes that the mail with this `Message-ID` becomes a lead of the business. Returns `false` if it already has, even if that
+    /// lead is deleted.
     async fn note_enquiry_mail(&mut self, business: BusinessId, message_id: &str) -> StoreResult<bool>;
 
     /// Leases at most `limit` conversations that wait to be read at `now`, until `lease`: no other caller gets them before then.
-    /// They are shared out fairly: of each business that has any as many, beginning with the businesses behind `after`, so that one
-    /// with thousands keeps no other waiting. A caller passes the last business that it was given.
+    /// Businesses with waiting conversations get equal shares, beginning with the businesses after `after`, so that a business
+    /// with thousands does not delay the others. A caller passes the last business of its previous call.
     async fn take_assessments(
         &mut self,
         after: BusinessId,
@@ -185,14 +187,14 @@ pub trait ConversationStore: ConversationReader + LeadStore {
         limit: u32,
     ) -> StoreResult<Vec<DueAssessment>>;
 
-    /// Notes that the conversation has been read, or never will be; `false`, and nothing is noted, if the lease is not in force:
-    /// another server has it since, or it is to be read anew.
+    /// Notes that the conversation has been read, or never will be. Returns `false`, without a change, if the lease has ended:
+    /// another server has it, or it is to be read anew.
     async fn finish_assessment(&mut self, due: &DueAssessment) -> StoreResult<bool>;
 
-    /// Puts a conversation back, to be read at `at`, one attempt more to its count; without effect if the lease is not in force.
+    /// Returns a conversation to the queue, to be read at `at`, and counts the attempt. Has no effect if the lease has ended.
     async fn postpone_assessment(&mut self, due: &DueAssessment, at: Timestamp) -> StoreResult<()>;
 
-    /// Drops at most `limit` conversations that wait, of any business, for a server that reads none; answers how many.
+    /// Removes at most `limit` waiting conversations of any business, for a server that reads none. Returns the number removed.
     async fn drop_assessments(&mut self, limit: u32) -> StoreResult<u32>;
 }
 

@@ -1,4 +1,4 @@
-//! The contact that the sender of an enquiry seems to be. It is suggested and never linked: that is a person's decision.
+//! The suggested contact of a lead, which the sender probably is. It is never linked automatically: that is a person's decision.
 
 use forecourt_accounts::Business;
 use forecourt_kernel::{ContactId, StoreError, fold_email};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{LeadDraft, LeadStore};
 
-/// What a contact was found by.
+/// The value by which a contact was found.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SuggestedBy {
@@ -18,17 +18,17 @@ pub enum SuggestedBy {
     Phone,
 }
 
-/// A contact that has the email or a number of a lead which names no contact.
+/// A contact with the email or a number of a lead that names no contact.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct ContactSuggestion {
-    /// Which contact.
+    /// The contact.
     pub contact: ContactId,
-    /// What it has in common with the lead.
+    /// The value that it has in common with the lead.
     pub by: SuggestedBy,
 }
 
-/// What of a lead contacts are looked for by. Storage compares an address as [`fold_email`] writes it, and each number with a
-/// contact's landline as with its mobile; what is empty finds nothing.
+/// The values of a lead by which contacts are found. Storage compares an address in the form of [`fold_email`], and each number
+/// with both a contact's landline and its mobile. Empty values find nothing.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct SenderKeys {
     /// The address, folded.
@@ -40,7 +40,7 @@ pub struct SenderKeys {
 }
 
 impl SenderKeys {
-    /// Those of a lead.
+    /// The keys of a lead.
     pub fn of(content: &LeadDraft) -> Self {
         Self {
             email: fold_email(&content.email),
@@ -49,12 +49,12 @@ impl SenderKeys {
         }
     }
 
-    /// Whether there is nothing to look for.
+    /// Returns `true` if there are no values to search for.
     pub const fn is_empty(&self) -> bool {
         self.email.is_empty() && self.mobile.is_empty() && self.phone.is_empty()
     }
 
-    /// What a contact with this folded email and these numbers has in common with the lead, the most telling first.
+    /// Returns the strongest value that a contact with this folded email and these numbers has in common with the lead.
     pub fn found_by(&self, email: &str, numbers: [&str; 2]) -> Option<SuggestedBy> {
         let has = |number: &String| !number.is_empty() && numbers.contains(&number.as_str());
         if !self.email.is_empty() && self.email == email {
@@ -69,8 +69,8 @@ impl SenderKeys {
     }
 }
 
-/// Finds the contact to suggest for a lead that says `content`: the only one that has its email or a number of it, if it names
-/// none itself.
+/// Finds the contact to suggest for a lead with `content`: the only one that has its email or one of its numbers. A lead that
+/// names a contact gets no suggestion.
 pub(crate) async fn suggest(
     store: &mut dyn LeadStore,
     business: &Business,

@@ -5,20 +5,20 @@ use forecourt_kernel::{LeadId, Timestamp, ValidationErrors, VehicleId};
 use forecourt_reference::StockType;
 use serde::Serialize;
 
-/// How a caller names a vehicle.
+/// A caller's choice of a vehicle.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum VehicleChoice {
     /// By its id.
     Id(VehicleId),
-    /// By its tag, in either case.
+    /// By its tag, regardless of case.
     Tag(String),
 }
 
 impl VehicleChoice {
-    /// What is named by who sends `vehicle`, `vehicle_tag` or neither.
+    /// Makes a choice from `vehicle`, `vehicle_tag` or neither.
     ///
     /// # Errors
-    /// [`NamedTwice`] of `vehicle_tag` if both are sent (decisions §5).
+    /// [`NamedTwice`] for `vehicle_tag` if both are sent (decisions §5).
     pub fn of(vehicle: Option<VehicleId>, vehicle_tag: Option<String>) -> Result<Option<Self>, NamedTwice> {
         match (vehicle, vehicle_tag) {
             (Some(_), Some(_)) => Err(NamedTwice),
@@ -28,7 +28,7 @@ impl VehicleChoice {
         }
     }
 
-    /// The fault of naming what the business does not have.
+    /// The fault of choosing a vehicle that the business does not have.
     pub(crate) fn unknown(&self) -> ValidationErrors {
         let field = match self {
             Self::Id(_) => "vehicle",
@@ -38,26 +38,26 @@ impl VehicleChoice {
     }
 }
 
-/// What an enquiry from elsewhere says of a vehicle that the business may have.
+/// A clue in an external enquiry to a vehicle that the business may have.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum VehicleClue {
     /// Its stock number, compared without regard to case.
     StockNumber(String),
-    /// Its vehicle identification number, in either case.
+    /// Its vehicle identification number, regardless of case.
     Vin(String),
     /// Its registration mark, in any usual spelling.
     Registration(String),
 }
 
-/// A vehicle is named by its id and by its tag.
+/// Both the id and the tag of a vehicle were sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("cannot be combined with vehicle")]
 pub struct NamedTwice;
 
-/// As much of a vehicle as leads show.
+/// The data of a vehicle that leads show.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StockVehicle {
-    /// Its number, unique across businesses.
+    /// The vehicle's id, unique across businesses.
     pub id: VehicleId,
     /// Its code, unique within the business.
     pub tag: String,
@@ -65,18 +65,18 @@ pub struct StockVehicle {
     pub registration: Option<String>,
     /// Its stock type.
     pub kind: StockType,
-    /// Who made it; empty if unknown.
+    /// The name of its make; empty if unknown.
     pub make: String,
-    /// What they call it; empty if unknown.
+    /// The name of its model; empty if unknown.
     pub model: String,
-    /// Which of these; empty if unknown.
+    /// The name of its derivative; empty if unknown.
     pub derivative: String,
     /// The last part of its public address.
     pub url: String,
 }
 
 impl StockVehicle {
-    /// What people call it: make, model and derivative, as far as they are known.
+    /// Returns make, model and derivative, as far as they are known.
     pub fn name(&self) -> String {
         let Self {
             make,
@@ -89,7 +89,7 @@ impl StockVehicle {
         known.join(" ")
     }
 
-    /// What a mail calls it: by its name and its mark, or by its tag if it has neither.
+    /// Returns the vehicle's title in mails: its name and its mark, or its tag if it has neither.
     pub(crate) fn title(&self) -> String {
         let name = self.name();
         match (&self.registration, name.is_empty()) {
@@ -101,18 +101,18 @@ impl StockVehicle {
     }
 }
 
-/// That a lead concerns a vehicle.
+/// The association of a lead with a vehicle.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LeadVehicle {
-    /// Which lead.
+    /// The lead's id.
     pub lead: LeadId,
-    /// Which vehicle.
+    /// The vehicle.
     pub vehicle: StockVehicle,
-    /// Since when that is known.
+    /// The time of the association.
     pub created: Timestamp,
 }
 
-/// A vehicle that a lead concerns, as it is shown.
+/// A vehicle that a lead concerns.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = LeadVehicle))]
 pub struct LeadVehicleView<'a> {
@@ -137,13 +137,13 @@ pub struct LeadVehicleView<'a> {
     url: &'a str,
     /// Public address of the vehicle; empty if the business has no website.
     url_full: String,
-    /// When the vehicle was associated with the lead, epoch seconds.
+    /// Time of the association with the lead, epoch seconds.
     #[cfg_attr(feature = "openapi", schema(value_type = i64))]
     created: Timestamp,
 }
 
 impl<'a> LeadVehicleView<'a> {
-    /// `associated` as it is shown to callers of `business`.
+    /// Shows `associated` to callers of `business`.
     pub fn new(associated: &'a LeadVehicle, business: &Business) -> Self {
         let LeadVehicle { lead, vehicle, created } = associated;
         let StockVehicle {

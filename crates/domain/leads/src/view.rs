@@ -1,4 +1,4 @@
-//! The representation of a lead that the API and webhooks show (contract, "Lead").
+//! The representation of a lead in the API and webhooks (contract, "Lead").
 
 use std::sync::LazyLock;
 
@@ -9,13 +9,13 @@ use serde::Serialize;
 use crate::data::{Added, AddedData, ShownData};
 use crate::{AiRead, JunkConfidence, Lead, LeadDraft, Rating};
 
-/// A lead as it is shown.
+/// A lead in one of its views.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 pub enum LeadView<'a> {
-    /// With the fields that a list needs.
+    /// The fields that a list needs.
     Simple(SimpleLead<'a>),
-    /// With every field.
+    /// Every field.
     Full(Box<FullLead<'a>>),
 }
 
@@ -24,13 +24,13 @@ pub enum LeadView<'a> {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = SimpleLead))]
 pub struct SimpleLead<'a> {
     /// Lead id.
-    // First, since a preview is put together behind it.
+    // First, because a preview is composed of the id and the rest.
     #[cfg_attr(feature = "openapi", schema(value_type = i64))]
     id: LeadId,
     /// Site id; 0 means none.
     #[cfg_attr(feature = "openapi", schema(value_type = i64))]
     site: SiteId,
-    /// The channel that the lead came in on.
+    /// The channel of the enquiry.
     channel: LeadChannel,
     /// Lead reference number: 1, 2, 3 … within the business.
     reference: i64,
@@ -45,10 +45,10 @@ pub struct SimpleLead<'a> {
     /// Linked contact id.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<i64>, required))]
     contact: Option<ContactId>,
-    /// What the enquiry is about.
+    /// The subject of the enquiry.
     #[serde(rename = "type")]
     types: &'a [LeadType],
-    /// Where the lead stands.
+    /// Status of the lead.
     status: StatusView,
     /// AI buying intent, 1 to 5; null when unrated.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<u8>, required, minimum = 1, maximum = 5))]
@@ -56,22 +56,22 @@ pub struct SimpleLead<'a> {
     /// AI summary of the conversation, at most 12 words.
     #[cfg_attr(feature = "openapi", schema(required))]
     summary: Option<&'a str>,
-    /// When the lead came in, epoch seconds.
+    /// Time of creation, epoch seconds.
     #[cfg_attr(feature = "openapi", schema(value_type = i64))]
     created: Timestamp,
-    /// When the lead last changed, epoch seconds.
+    /// Time of the last change, epoch seconds.
     #[cfg_attr(feature = "openapi", schema(value_type = i64))]
     updated: Timestamp,
 }
 
-/// A lead's state.
+/// Status of a lead.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = LeadStatus))]
 struct StatusView {
     /// 0 to 5.
     #[cfg_attr(feature = "openapi", schema(maximum = 5))]
     id: u8,
-    /// What it is called.
+    /// Name of the status.
     #[cfg_attr(feature = "openapi", schema(schema_with = status_name_schema))]
     name: &'static str,
 }
@@ -102,7 +102,7 @@ pub struct FullLead<'a> {
     assign: &'a [StaffId],
     /// Applied tags.
     tag: Vec<AppliedTag<'a>>,
-    /// Whether the lead counts toward reports.
+    /// True if the lead counts toward reports.
     stat: bool,
     /// The day on which a closed lead reopens.
     #[cfg_attr(feature = "openapi", schema(required))]
@@ -110,10 +110,10 @@ pub struct FullLead<'a> {
     /// Ids of the vehicles that the lead concerns, in the order in which they were associated.
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<i64>))]
     vehicles: &'a [VehicleId],
-    /// Free-form detail: source, message, subject, url and the like. Some of its members are not written by callers: `vehicle`, unless
-    /// they have, is the first of `vehicles` or null; `junk` is `{by, at, confidence}` with `by` ai or user while the lead is junk, else
-    /// null; `contact_suggestion` is `{contact, by}`, when the lead names no contact and exactly one contact has its email, mobile or
-    /// phone (`by`).
+    /// Free-form data: source, message, subject, url and the like. The server adds three members. `vehicle` is the first of
+    /// `vehicles` or null, unless a caller has written this member. `junk` is `{by, at, confidence}` with `by` ai or user while
+    /// the lead is junk, and null otherwise. `contact_suggestion` is `{contact, by}`. It is present if the lead names no contact
+    /// and exactly one contact has its email, mobile or phone (`by`).
     #[cfg_attr(feature = "openapi", schema(value_type = Object))]
     data: ShownData<'a>,
     /// The latest AI read; null when it has not run.
@@ -128,24 +128,24 @@ struct AiView<'a> {
     /// One of the ids used by `type`, or other.
     #[cfg_attr(feature = "openapi", schema(required))]
     intent: Option<LeadType>,
-    /// Why the rating was given.
+    /// The reason for the rating.
     #[cfg_attr(feature = "openapi", schema(required))]
     rating_reason: Option<&'a str>,
     /// Suggested next step.
     #[cfg_attr(feature = "openapi", schema(required))]
     next_action: Option<&'a str>,
-    /// Whether the latest message was checked junk.
+    /// True if the latest message was found to be junk.
     junk: bool,
-    /// How sure that judgement is.
+    /// The confidence of `junk`.
     #[cfg_attr(feature = "openapi", schema(required))]
     junk_confidence: Option<JunkConfidence>,
-    /// When the AI last ran, epoch seconds.
+    /// Time of the latest AI read, epoch seconds.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<i64>, required))]
     processed: Option<Timestamp>,
 }
 
 impl<'a> LeadView<'a> {
-    /// `lead` as `view` shows it, its tags painted as `catalogue` says.
+    /// Shows `lead` in `view`. The colours and types of its tags are taken from `catalogue`.
     pub fn new(lead: &'a Lead, view: View, catalogue: &'a Catalogue) -> Self {
         match view {
             View::Simple => Self::Simple(SimpleLead::new(lead)),
@@ -154,14 +154,14 @@ impl<'a> LeadView<'a> {
     }
 }
 
-/// How the simple view of a lead without an id begins.
+/// The beginning of the simple view of a lead without an id.
 const BEFORE_MEMBERS: &str = r#"{"id":0,"#;
 
-/// Goes up when a release shows the simple view otherwise than the one before it, although its fields are the same: a state by
-/// another name, say. Then previews that are stored are not believed any more.
+/// Raised when a release shows the simple view differently although its fields are the same, for example with another name of a
+/// status. Stored previews of earlier revisions are then ignored.
 const REVISION: u64 = 1;
 
-/// What every stored preview begins with that shows the same fields.
+/// The beginning of every stored preview that shows the same fields.
 static LAYOUT: LazyLock<String> = LazyLock::new(|| {
     let outline = SimpleLead {
         id: LeadId::new(0),
@@ -183,19 +183,19 @@ static LAYOUT: LazyLock<String> = LazyLock::new(|| {
     layout_mark(REVISION, &serde_json::to_string(&outline).unwrap_or_default())
 });
 
-/// A lead in the simple view, as it was written when the lead last changed: a list passes it on unread.
+/// A lead in the simple view, as it was written when the lead last changed. Lists pass it on without parsing it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LeadPreview {
     id: LeadId,
-    /// As [`LeadPreview::written`] gave it.
+    /// The result of [`LeadPreview::written`].
     text: String,
 }
 
 impl LeadPreview {
-    /// What to store beside `lead`, whose id need not be known yet, so that a list need not read it.
+    /// Returns the preview to store with `lead`, so that a list need not read the lead. The lead's id need not be known yet.
     ///
     /// # Errors
-    /// None are known: any lead can be written as JSON.
+    /// No cause is known: any lead can be written as JSON.
     pub fn written(lead: &Lead) -> serde_json::Result<String> {
         let without_id = SimpleLead {
             id: LeadId::new(0),
@@ -207,16 +207,16 @@ impl LeadPreview {
         Ok(text)
     }
 
-    /// The lead for which [`LeadPreview::written`] gave `text`. `None` if the simple view was another one then, which a later
-    /// release has changed: now the lead itself has to be read.
+    /// Wraps the stored `text` of [`LeadPreview::written`]. `None` if it was written by a release with a different simple view;
+    /// then the lead itself has to be read.
     pub fn stored(id: LeadId, text: String) -> Option<Self> {
         text.starts_with(&*LAYOUT).then_some(Self { id, text })
     }
 
-    /// `lead` in the simple view.
+    /// Shows `lead` in the simple view.
     ///
     /// # Errors
-    /// None that are known of.
+    /// No cause is known.
     pub fn of(lead: &Lead) -> serde_json::Result<Self> {
         Ok(Self {
             id: lead.id,
@@ -224,15 +224,15 @@ impl LeadPreview {
         })
     }
 
-    /// Which lead it is.
+    /// The lead's id.
     pub const fn id(&self) -> LeadId {
         self.id
     }
 
-    /// Appends its JSON.
+    /// Appends the preview's JSON.
     ///
     /// # Errors
-    /// None are known.
+    /// No cause is known.
     pub fn write_to(&self, json: &mut Vec<u8>) -> serde_json::Result<()> {
         let members = self.text.get(LAYOUT.len()..).unwrap_or_default();
         json.extend_from_slice(br#"{"id":"#);
@@ -278,9 +278,9 @@ impl<'a> SimpleLead<'a> {
 }
 
 impl<'a> FullLead<'a> {
-    /// `lead` with every field, its tags painted as `catalogue` says.
+    /// Shows all fields of `lead`. The colours and types of its tags are taken from `catalogue`.
     pub fn new(lead: &'a Lead, catalogue: &'a Catalogue) -> Self {
-        // Every field is named, so that a new one does not compile before it has its place here or in the simple view.
+        // Every field is named, so that a new field does not compile until it has its place here or in the simple view.
         let LeadDraft {
             site: _,
             channel: _,
@@ -348,7 +348,7 @@ impl<'a> AiView<'a> {
     }
 }
 
-/// A full lead is a simple one too, so "one of" would not do, which is what a derive makes of an enum.
+/// Uses "any of", because a full lead is a simple one too. A derive would use "one of".
 #[cfg(feature = "openapi")]
 impl utoipa::PartialSchema for LeadView<'_> {
     fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
@@ -370,7 +370,7 @@ impl utoipa::ToSchema for LeadView<'_> {
     }
 }
 
-/// A lead as events show it, for the documentation.
+/// An example of a lead in an event, for the documentation.
 #[cfg(feature = "openapi")]
 pub fn example_lead() -> serde_json::Value {
     serde_json::json!({

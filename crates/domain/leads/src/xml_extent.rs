@@ -1,31 +1,32 @@
-//! How large an XML document is before it is parsed.
+//! The size of an XML document, measured before it is parsed.
 
-/// What a parser of a document has to do, apart from reading its bytes.
+/// The amount of work for a parser of a document, apart from reading its bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct XmlExtent {
-    /// How deep elements lie within each other, the outermost included.
+    /// The nesting depth of elements, counting the outermost.
     pub(crate) depth: usize,
-    /// How many elements there are.
+    /// The number of elements.
     pub(crate) elements: usize,
-    /// How many attributes the element has that has the most, declarations of namespaces included.
+    /// The largest number of attributes of an element, counting declarations of namespaces.
     pub(crate) attributes: usize,
-    /// How many namespaces are declared.
+    /// The number of namespace declarations.
     pub(crate) namespaces: usize,
 }
 
 impl XmlExtent {
-    /// Measures a document in one pass. Of one that is not well-formed it measures at least what a parser reads before it finds out.
+    /// Measures a document in one pass. If it is not well-formed, the result covers at least the part that a parser reads before
+    /// it finds out.
     pub(crate) fn of(document: &str) -> Self {
         let mut extent = Self::default();
         let mut depth = 0_usize;
         let mut rest = document;
         while let Some((_, tag)) = rest.split_once('<') {
             if let Some(comment) = tag.strip_prefix("!--") {
-                rest = behind(comment, "-->");
+                rest = after(comment, "-->");
             } else if let Some(text) = tag.strip_prefix("![CDATA[") {
-                rest = behind(text, "]]>");
+                rest = after(text, "]]>");
             } else if let Some(instruction) = tag.strip_prefix('?') {
-                rest = behind(instruction, "?>");
+                rest = after(instruction, "?>");
             } else if let Some(end) = tag.strip_prefix('/') {
                 depth = depth.saturating_sub(1);
                 rest = end;
@@ -42,7 +43,7 @@ impl XmlExtent {
         extent
     }
 
-    /// Measures what stands behind the `<` of a start tag. Returns whether the element has content, and what is behind the tag.
+    /// Measures the text after the `<` of a start tag. Returns `true` if the element has content, and the text after the tag.
     fn read_start_tag<'t>(&mut self, tag: &'t str) -> (bool, &'t str) {
         let mut attributes = 0;
         let mut rest = tag;
@@ -58,7 +59,7 @@ impl XmlExtent {
                     let name = before.trim_end().trim_end_matches('=').split_whitespace().next_back();
                     let is_namespace = |name: &str| name == "xmlns" || name.starts_with("xmlns:");
                     self.namespaces += usize::from(name.is_some_and(is_namespace));
-                    // Within quotes a `>` ends no tag.
+                    // Within quotes a `>` does not end the tag.
                     rest = found.as_str().split_once(quote).map_or("", |(_, rest)| rest);
                 }
                 _ => break (!before.ends_with('/'), found.as_str()),
@@ -69,8 +70,8 @@ impl XmlExtent {
     }
 }
 
-/// What stands behind the first `end`; nothing if there is none.
-fn behind<'t>(text: &'t str, end: &str) -> &'t str {
+/// Returns the text after the first `end`; empty if there is none.
+fn after<'t>(text: &'t str, end: &str) -> &'t str {
     text.split_once(end).map_or("", |(_, rest)| rest)
 }
 
@@ -114,7 +115,7 @@ mod tests {
         }
     }
 
-    /// The same figures of a document that was parsed.
+    /// Measures a parsed document.
     fn parsed(document: &Document<'_>) -> (usize, usize) {
         let elements = document.descendants().filter(roxmltree::Node::is_element);
         let depths = elements

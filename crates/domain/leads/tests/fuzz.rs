@@ -1,4 +1,4 @@
-//! Whatever document a caller sends, it is read or refused, and soon.
+//! Any document that a caller sends is read or refused in bounded time.
 
 #![expect(
     clippy::disallowed_methods,
@@ -75,7 +75,7 @@ const TOKENS: &[&[u8]] = &[
     b"<name part='full'>",
 ];
 
-/// A stopwatch that is started.
+/// Starts a stopwatch.
 fn stopwatch() -> Stopwatch {
     let begin = Instant::now();
     Stopwatch::new(move || begin.elapsed(), env::var(SECONDS).ok().as_deref())
@@ -95,7 +95,7 @@ fn prove_fuzz_adf() {
     fuzz.run(&stopwatch(), read);
 }
 
-/// What a parser takes the cube of its depth for.
+/// A document for which a parser's work grows with the cube of `levels`.
 fn nested(levels: usize) -> Vec<u8> {
     let open: String = (0..levels).map(|at| format!("<x xmlns:n{at}='urn:{at}'>")).collect();
     format!("<prospect>{open}{}</prospect>", "</x>".repeat(levels)).into_bytes()
@@ -106,7 +106,7 @@ fn prove_fuzz_adf_reads_no_more_than_its_bounds() {
     stopwatch().within(MAX_TIME, &nested(5_000), &mut read);
 }
 
-/// That the proof can fail: what is measured before it is parsed is not, here.
+/// Shows that the test can fail: here the document is parsed without being measured first.
 #[test]
 #[should_panic(expected = "took")]
 fn prove_fuzz_adf_finds_what_is_cubic() {

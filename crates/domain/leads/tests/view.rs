@@ -1,4 +1,4 @@
-//! What integrators see of a lead: names, order and spelling are a promise (contract, "Lead").
+//! The representation of a lead for integrators: names, order and spelling are a promise (contract, "Lead").
 
 #![expect(clippy::unwrap_used, reason = "what goes wrong in a test fails it")]
 
@@ -8,7 +8,7 @@ use forecourt_reference::{Catalogue, LeadChannel, LeadType, Tag, TagChoice, TagR
 use insta::assert_snapshot;
 use serde_json::json;
 
-/// A lead of which nothing is known.
+/// A lead about which nothing is known.
 fn bare() -> Lead {
     Lead {
         id: LeadId::new(501),
@@ -20,7 +20,7 @@ fn bare() -> Lead {
     }
 }
 
-/// A lead of which everything is known.
+/// A lead about which everything is known.
 fn ann() -> Lead {
     let tag = |name: &str, checked| TagChoice {
         name: name.into(),
@@ -249,7 +249,7 @@ fn the_simple_view_is_the_beginning_of_the_full_one() {
     assert!(shown(&ann(), View::Full).starts_with(members));
 }
 
-/// Records that were stored before must stay readable, so no name in here ever changes.
+/// Stored records must stay readable, so no name in here ever changes.
 #[test]
 fn the_document_that_storage_keeps() {
     let document = serde_json::to_string_pretty(&ann().content).unwrap();

@@ -1,4 +1,4 @@
-//! The lists that are a business's own, as its file declares them (decisions §2).
+//! A business's own lists, as declared in its file (decisions §2).
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::{AppliedTag, RecordTags, Tag, TagChoice, TagSet, TagView};
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Site {
-    /// Its number; 0 is the main site.
+    /// Site id; 0 is the main site.
     pub id: SiteId,
     /// The name to show.
     pub name: String,
@@ -23,25 +23,25 @@ pub struct Site {
     /// The domain of its website.
     #[serde(default)]
     pub domain: String,
-    /// What sort of site it is, for example `main`.
+    /// The kind of site, for example `main`.
     #[serde(default, rename = "type")]
     pub kind: String,
-    /// Whether it is in use.
+    /// True if it is in use.
     #[serde(default = "yes")]
     pub active: bool,
 }
 
-/// A place where vehicles stand.
+/// A place where vehicles are kept.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Location {
-    /// Its id, as vehicles are written with.
+    /// Its id, which callers send with vehicles.
     pub id: String,
-    /// Its name, as vehicles are read with.
+    /// Its name, which vehicles show.
     pub name: String,
 }
 
-/// A location, as callers name it.
+/// A reference to a location in a request.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum LocationRef {
     /// By its id.
@@ -66,14 +66,14 @@ impl FromJson for LocationRef {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StaffUser {
-    /// Their number.
+    /// Staff user id.
     pub id: StaffId,
     /// Their name.
     pub name: String,
-    /// What they do.
+    /// Their roles.
     #[serde(default)]
     pub role: Vec<String>,
-    /// Their address; not shown by the reference endpoint.
+    /// Their email address; not shown by the reference endpoint.
     #[serde(default)]
     pub email: String,
 }
@@ -86,7 +86,7 @@ pub struct Channel {
     pub id: String,
     /// The name to show.
     pub name: String,
-    /// What sort of channel it is.
+    /// The kind of channel.
     #[serde(default)]
     pub category: String,
 }
@@ -100,13 +100,13 @@ pub struct BookingType {
     pub id: String,
     /// The name to show.
     pub name: String,
-    /// Whether it can be booked now.
+    /// True if it can be booked now.
     #[serde(default = "yes")]
     pub enabled: bool,
-    /// The calendar that it is booked in.
+    /// The calendar in which it is booked.
     #[serde(default)]
     pub calendar: String,
-    /// How long it takes, in minutes.
+    /// Duration, in minutes.
     #[serde(default)]
     pub duration_minutes: u32,
 }
@@ -137,10 +137,10 @@ pub struct JobBoard {
     pub tag: String,
     /// The name to show.
     pub name: String,
-    /// What it is for.
+    /// The purpose of the board.
     #[serde(default)]
     pub description: String,
-    /// Keys of the stock types that it is applied to by itself; empty means by hand.
+    /// Keys of the stock types that it is applied to automatically; if empty, it is applied by hand.
     #[serde(default)]
     pub apply: Vec<String>,
     /// Its stages, in order.
@@ -155,7 +155,7 @@ pub struct JobBoard {
 pub struct JobStage {
     /// The name to show.
     pub name: String,
-    /// What is to be done in it.
+    /// The tasks of the stage.
     #[serde(default)]
     pub tasks: Vec<String>,
 }
@@ -168,27 +168,27 @@ pub type VehicleOptions = BTreeMap<String, Vec<String>>;
 pub struct Catalogue {
     /// Its configured sites.
     pub sites: Vec<Site>,
-    /// Where its vehicles stand.
+    /// The places where its vehicles are kept.
     pub locations: Vec<Location>,
-    /// The ids of its locations in the order in which they first appeared, which numbers them from 1. One that was given up keeps
-    /// its number. Of a business whose file was last applied before locations had numbers, some are missing here.
+    /// The ids of its locations in the order in which they were first declared, which numbers them from 1. A former location
+    /// keeps its number. If the business's file was last applied before locations had numbers, some ids are missing here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub location_ids: Vec<String>,
-    /// Where its vehicles stood once: those that are still there show the last name of the place. No id is in both lists.
+    /// Former locations. Vehicles that are still there show the last name of the place. No id is in both lists.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub former_locations: Vec<Location>,
     /// Its staff.
     pub staff: Vec<StaffUser>,
     /// The tags that its records can carry.
     pub tags: Vec<Tag>,
-    /// Where its vehicles are advertised.
+    /// The channels on which its vehicles are advertised.
     pub channels: Vec<Channel>,
-    /// Ids of channels that it had once, which vehicles are to leave.
+    /// Ids of former channels, from which vehicles are removed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub former_channels: Vec<String>,
-    /// What can be booked.
+    /// The kinds of appointments that can be booked.
     pub booking_types: Vec<BookingType>,
-    /// Its own photo backgrounds, beside the default set.
+    /// Its own photo backgrounds, in addition to the default set.
     pub media_backgrounds: Vec<MediaBackground>,
     /// Its job boards.
     pub job_boards: Vec<JobBoard>,
@@ -197,7 +197,7 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// Takes the place of the locations; those that are left out are former ones from then on.
+    /// Replaces the locations. Those that are left out become former ones.
     pub fn replace_locations(&mut self, locations: Vec<Location>) {
         let mut ids: Vec<String> = self.numbered_ids().map(str::to_owned).collect();
         for location in &locations {
@@ -213,7 +213,7 @@ impl Catalogue {
         self.locations = locations;
     }
 
-    /// Takes the place of the channels; those that are left out are former ones from then on.
+    /// Replaces the channels. Those that are left out become former ones.
     pub fn replace_channels(&mut self, channels: Vec<Channel>) {
         let former = self.former_channels.drain(..);
         let all = self.channels.drain(..).map(|channel| channel.id).chain(former);
@@ -223,19 +223,19 @@ impl Catalogue {
         self.channels = channels;
     }
 
-    /// Every location that vehicles may refer to, those of the present first.
+    /// All locations that vehicles may refer to, current ones first.
     pub fn known_locations(&self) -> impl Iterator<Item = &Location> {
         self.locations.iter().chain(&self.former_locations)
     }
 
-    /// The ids of all locations that there were, in the order of their numbers.
+    /// The ids of all current and former locations, in the order of their numbers.
     fn numbered_ids(&self) -> impl Iterator<Item = &str> {
         let known = self.known_locations().map(|location| &*location.id);
         let unnumbered = known.filter(|id| !self.location_ids.iter().any(|numbered| numbered == id));
         self.location_ids.iter().map(String::as_str).chain(unnumbered)
     }
 
-    /// The number of the location of that id, which it keeps for good; `None` if there never was one.
+    /// Returns the permanent number of the location with that id; `None` if there never was one.
     pub fn location_number(&self, id: &str) -> Option<i64> {
         (1..)
             .zip(self.numbered_ids())
@@ -243,7 +243,7 @@ impl Catalogue {
             .map(|(number, _)| number)
     }
 
-    /// The location of the present that is named so.
+    /// Returns the current location that the reference names.
     pub fn location(&self, named: &LocationRef) -> Option<&Location> {
         let is_named = |location: &&Location| match named {
             LocationRef::Id(id) => location.id == *id,
@@ -252,28 +252,28 @@ impl Catalogue {
         self.locations.iter().find(is_named)
     }
 
-    /// Whether a record may be filed under this site: 0, which stands for none, or one that the reference list shows.
+    /// Returns `true` if a record may be filed under this site: 0, which means none, or a site of the reference list.
     pub fn has_site(&self, id: SiteId) -> bool {
         id.get() == 0 || self.sites.iter().any(|site| site.id == id && site.active)
     }
 
-    /// Whether a staff user with that number works for the business.
+    /// Returns `true` if the business has a staff user with that id.
     pub fn has_staff(&self, id: StaffId) -> bool {
         self.staff.iter().any(|user| user.id == id)
     }
 
-    /// The tags of a set.
+    /// Returns the tags of a set.
     pub fn tags_of(&self, set: impl Into<TagSet>) -> impl Iterator<Item = &Tag> {
         let set = set.into();
         self.tags.iter().filter(move |tag| set.has(tag))
     }
 
-    /// The tag of that name in a set.
+    /// Returns the tag of that name in a set.
     pub fn tag(&self, set: impl Into<TagSet>, name: &str) -> Option<&Tag> {
         self.tags_of(set).find(|tag| tag.name == name)
     }
 
-    /// The tags that a new record starts with.
+    /// Returns the tags that a new record starts with.
     pub fn defaulted_tags(&self, set: impl Into<TagSet>) -> Vec<TagChoice> {
         let defaulted = self.tags_of(set).filter(|tag| tag.defaulted);
         defaulted
@@ -284,7 +284,7 @@ impl Catalogue {
             .collect()
     }
 
-    /// How a record shows the tags that it carries.
+    /// Returns a record's tags as the record shows them.
     pub fn applied_tags<'a>(&'a self, set: impl Into<TagSet>, choices: &'a [TagChoice]) -> Vec<AppliedTag<'a>> {
         let set = set.into();
         let paint = |choice: &'a TagChoice| {
@@ -299,7 +299,7 @@ impl Catalogue {
         choices.iter().map(paint).collect()
     }
 
-    /// The tags that a record carries, and those that it could.
+    /// Returns the tags of a record, and the tags that are available to it.
     pub fn record_tags<'a>(&'a self, set: impl Into<TagSet>, choices: &'a [TagChoice]) -> RecordTags<'a> {
         let set = set.into();
         RecordTags {
@@ -308,7 +308,7 @@ impl Catalogue {
         }
     }
 
-    /// The main site first, then the active configured ones (contract, "Reference").
+    /// Returns the main site, then the active configured ones (contract, "Reference").
     pub fn listed_sites(&self, business_name: &str) -> Vec<Site> {
         let main = self
             .sites
@@ -324,7 +324,7 @@ impl Catalogue {
         std::iter::once(main).chain(others).collect()
     }
 
-    /// The default set of photo backgrounds, then the business's own.
+    /// Returns the default set of photo backgrounds, then the business's own.
     pub fn listed_backgrounds(&self) -> Vec<MediaBackground> {
         let default = |id: &str, name: &str| MediaBackground {
             id: id.into(),
@@ -345,7 +345,7 @@ impl Catalogue {
 }
 
 impl Site {
-    /// The main site of a business that has not described one.
+    /// The main site of a business that has not declared one.
     pub fn main(business_name: &str) -> Self {
         Self {
             id: SiteId::new(0),
@@ -396,7 +396,7 @@ mod tests {
             id: id.into(),
             name: format!("Place {id}"),
         };
-        // As a file left it that was applied before there were numbers.
+        // As left by a file that was applied before locations had numbers.
         let mut catalogue = Catalogue {
             locations: vec![location("yard"), location("7")],
             former_locations: vec![location("barn")],

@@ -1,4 +1,4 @@
-//! The factory options that are known by name, in groups (decisions §7, `feature`).
+//! The known factory options, in groups (decisions §7, `feature`).
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -12,11 +12,11 @@ static TEXT: &str = include_str!("../data/features.txt");
 pub struct FeatureGroup {
     /// Its name, in snake_case.
     pub name: &'static str,
-    /// The options in it, as adverts name them.
+    /// The options in it, by their names in adverts.
     pub features: Vec<&'static str>,
 }
 
-/// A factory option that is known by name.
+/// A known factory option.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Feature {
     /// Its name, as the list spells it.
@@ -25,7 +25,7 @@ pub struct Feature {
     pub group: &'static str,
 }
 
-/// The groups, in the order to show them in. An option in none of them belongs under `other`.
+/// Returns the groups, in the order in which to show them. An option in none of them belongs under `other`.
 pub fn feature_groups() -> &'static [FeatureGroup] {
     static GROUPS: OnceLock<Vec<FeatureGroup>> = OnceLock::new();
     GROUPS.get_or_init(|| {
@@ -47,9 +47,9 @@ pub fn feature_groups() -> &'static [FeatureGroup] {
     })
 }
 
-/// The factory option that an advert calls `text`: by its name in the list or another one that is usual for it, in any order of
-/// the words, without regard to case, accents, punctuation and plurals. Sizes in inches and what is said in brackets count only
-/// where the list says them.
+/// Finds the factory option that an advert calls `text`, by its name in the list or by another usual name. The order of the
+/// words, case, accents, punctuation and plurals do not matter. Sizes in inches and text in brackets count only if the list has
+/// them.
 pub fn feature(text: &str) -> Option<Feature> {
     let words = words(text);
     let found = look_up(&words).or_else(|| {
@@ -68,7 +68,7 @@ fn look_up(words: &[String]) -> Option<Feature> {
     found.copied()
 }
 
-/// Every option by its names.
+/// All options, by their names.
 fn index() -> &'static HashMap<String, Feature> {
     static INDEX: OnceLock<HashMap<String, Feature>> = OnceLock::new();
     INDEX.get_or_init(|| {
@@ -86,7 +86,7 @@ fn index() -> &'static HashMap<String, Feature> {
     })
 }
 
-/// Every name of every option.
+/// Returns all names of all options.
 fn names() -> impl Iterator<Item = (Feature, &'static str)> {
     let mut group = "";
     let features = outline::lines(TEXT).filter_map(move |line| match line {
@@ -105,19 +105,19 @@ fn names() -> impl Iterator<Item = (Feature, &'static str)> {
     })
 }
 
-/// The words of a text as one: `tow-bar`, `tow bar` and `towbar` are the same.
+/// Joins the words of a text: `tow-bar`, `tow bar` and `towbar` are the same.
 fn joined(words: &[String]) -> String {
     words.concat()
 }
 
-/// The words of a text in an order of their own: `Parking sensors - rear` are rear parking sensors.
+/// Sorts the words of a text: `Parking sensors - rear` are rear parking sensors.
 fn sorted(words: &[String]) -> String {
     let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
     words.sort_unstable();
     words.join(" ")
 }
 
-/// The words that distinguish options: singular, without `and` and `with`; a size in inches is one word, `17in`.
+/// Returns the words that distinguish options: singular, without `and` and `with`. A size in inches is one word, `17in`.
 fn words(text: &str) -> Vec<String> {
     let mut plain = String::with_capacity(text.len());
     for letter in text.replace("''", "\"").replace("’’", "\"").chars() {

@@ -1,4 +1,4 @@
-//! The lists that leads are sorted by (contract, "Reference"; decisions §5).
+//! The lists that classify leads (contract, "Reference"; decisions §5).
 
 use std::str::FromStr;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::UnknownValue;
 
-/// A value of a list: its id, as records carry it, and a name to show.
+/// A value of a list: its id, which records carry, and a name to show.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Named {
@@ -28,11 +28,11 @@ macro_rules! list {
         }
 
         impl $list {
-            /// Every value, in the order to show them in.
+            /// All values, in the order in which to show them.
             pub const ALL: &[Self] = &[$(Self::$variant,)+];
             const IDS: &[&str] = &[$($id,)+];
 
-            /// The id, as records carry it.
+            /// The id, which records carry.
             pub const fn id(self) -> &'static str {
                 match self {
                     $(Self::$variant => $id,)+
@@ -46,13 +46,13 @@ macro_rules! list {
                 }
             }
 
-            /// Every value with its name, as the reference endpoint answers.
+            /// Returns all values with their names, as in the reference endpoint.
             pub fn list() -> Vec<Named> {
                 Self::ALL.iter().map(|value| Named { id: value.id(), name: value.name() }).collect()
             }
         }
 
-        // A derived schema does not see ids that come out of a macro.
+        // A derived schema does not have ids that a macro generates.
         #[cfg(feature = "openapi")]
         impl utoipa::PartialSchema for $list {
             fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
@@ -87,7 +87,7 @@ macro_rules! list {
 }
 
 list! {
-    /// What an enquiry is about.
+    /// The subject of an enquiry.
     LeadType {
         Email = "email", "General enquiry";
         Phone = "phone", "Phone call";
@@ -109,7 +109,7 @@ list! {
 }
 
 list! {
-    /// The way an enquiry came in.
+    /// The channel of an enquiry.
     LeadChannel {
         Api = "api", "API";
         Website = "website", "Website";

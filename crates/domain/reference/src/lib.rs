@@ -1,8 +1,8 @@
-//! The lists of valid values: what the reference endpoints answer, and what other areas validate against.
+//! The lists of valid values, which the reference endpoints return and other areas validate against.
 //!
-//! Some lists are the same for every business ([`LeadType`], [`LeadChannel`], [`deal_stages`] …); the others are the business's
-//! own and make up its [`Catalogue`]. What vehicles are called and made with ([`Taxonomy`], [`OptionList`], [`feature_groups`])
-//! is plain text in the folder `data`, embedded as it is and read on first use.
+//! Some lists are the same for every business ([`LeadType`], [`LeadChannel`], [`deal_stages`] …). The others are the business's
+//! own and make up its [`Catalogue`]. The names and features of vehicles ([`Taxonomy`], [`OptionList`], [`feature_groups`]) are
+//! plain text in the folder `data`, which is embedded unchanged and parsed on first use.
 //!
 //! ```
 //! use forecourt_reference::{Catalogue, LeadType, OptionList, TagResource, Taxonomy, VehicleClass, VehicleOptions};
@@ -40,7 +40,7 @@ pub use tag::{AppliedTag, RecordTags, Tag, TagChoice, TagChoices, TagResource, T
 pub use taxonomy::{Generation, Make, Model, Taxonomy};
 pub use vehicle_class::VehicleClass;
 
-/// A text names none of the values that a list has.
+/// The text is not one of a list's values.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("must be one of {}", .0.join(", "))]
 pub struct UnknownValue(pub &'static [&'static str]);

@@ -12,25 +12,25 @@ static TEXT: &str = include_str!("../data/options.txt");
 
 macro_rules! option_lists {
     ($($(#[$meta:meta])* $list:ident = $name:literal, $enforced:literal;)+) => {
-        /// A field of a vehicle whose values come from a list: the built-in one and what the business adds to it.
+        /// A field of a vehicle whose values come from a list: the built-in list and the business's additions.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         pub enum OptionList {
             $($(#[$meta])* $list,)+
         }
 
         impl OptionList {
-            /// Every list, in the order to show them in.
+            /// All lists, in the order in which to show them.
             pub const ALL: &[Self] = &[$(Self::$list,)+];
             const NAMES: &[&str] = &[$($name,)+];
 
-            /// The field's name, which is also the list's in the business file.
+            /// The name of the field, and of the list in the business file.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$list => $name,)+
                 }
             }
 
-            /// Whether a written value has to be in the list; of the other lists the values are suggestions.
+            /// Returns `true` if a value must be in the list. The values of the other lists are suggestions.
             pub const fn is_enforced(self) -> bool {
                 match self {
                     $(Self::$list => $enforced,)+
@@ -45,52 +45,52 @@ option_lists! {
     Body = "body", true;
     /// The basic colour.
     Colour = "colour", true;
-    /// What it runs on.
+    /// The fuel or other source of energy.
     Fuel = "fuel", true;
-    /// How gears are changed.
+    /// The kind of gearbox.
     Transmission = "transmission", true;
-    /// Which wheels are driven, or by what; of trucks the axle configuration.
+    /// The wheels that are driven, or the kind of drive; the axle configuration of a truck.
     Drivetrain = "drivetrain", true;
-    /// How one sleeps in a caravan or motorhome.
+    /// The arrangement of beds in a caravan or motorhome.
     BedroomLayout = "bedroom_layout", true;
-    /// What is at the end of a caravan or motorhome.
+    /// The layout at the end of a caravan or motorhome.
     EndLayout = "end_layout", true;
     /// The wheelbase of a van.
     Wheelbase = "wheelbase", false;
     /// The cab of a van or truck.
     CabType = "cab_type", false;
-    /// What sort of farm machine, plant or truck it is.
+    /// The kind of farm machine, plant or truck.
     Category = "category", false;
     /// The side that the driver sits on.
     DriverPosition = "driver_position", false;
-    /// What the seats are covered with.
+    /// The material that covers the seats.
     InteriorUpholstery = "interior_upholstery", false;
     /// The colour inside.
     InteriorColour = "interior_colour", false;
-    /// What the paint is like.
+    /// The kind of paint.
     ExteriorFinish = "exterior_finish", false;
-    /// The condition, of the whole and of its parts.
+    /// The condition of the whole and of its parts.
     Condition = "condition", false;
-    /// How completely its services are documented.
+    /// The completeness of the documented services.
     ServiceHistory = "service_history", false;
 }
 
 /// A value of a built-in list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OptionValue {
-    /// The value, as vehicles carry it.
+    /// The value, which vehicles carry.
     pub value: &'static str,
     /// A bit for each class.
     classes: u16,
 }
 
 impl OptionValue {
-    /// Whether it is one for vehicles of this class.
+    /// Returns `true` if the value is for vehicles of this class.
     pub const fn is_for(self, class: VehicleClass) -> bool {
         self.classes & bit(class) != 0
     }
 
-    /// The classes that it is for.
+    /// The classes of vehicles that the value is for.
     pub fn classes(self) -> impl Iterator<Item = VehicleClass> {
         VehicleClass::ALL.into_iter().filter(move |&class| self.is_for(class))
     }
@@ -104,7 +104,7 @@ impl OptionValue {
 #[derive(Clone, Debug, Default)]
 struct BuiltIn {
     values: Vec<OptionValue>,
-    /// The position of a value, and the other names that it goes by.
+    /// The position of a value, and its other names.
     aliases: Vec<(usize, &'static str)>,
 }
 
@@ -113,7 +113,7 @@ const fn bit(class: VehicleClass) -> u16 {
 }
 
 impl OptionList {
-    /// The values that every business has, in the order to show them in.
+    /// The values that every business has, in the order in which to show them.
     pub fn built_in(self) -> &'static [OptionValue] {
         &self.list().values
     }
@@ -128,8 +128,8 @@ impl OptionList {
         lists.get(self as usize).unwrap_or(&NONE)
     }
 
-    /// The values of the list, those that the business adds last; with a class only those that are for it, and the business's
-    /// own.
+    /// Returns the values of the list, the business's additions last. With a class, the built-in values are only those for this
+    /// class.
     pub fn values(self, class: Option<VehicleClass>, own: &VehicleOptions) -> impl Iterator<Item = &str> {
         let fitting = move |option: &&OptionValue| option.fits(class);
         let built_in = self.built_in().iter().filter(fitting).map(|option| option.value);
@@ -139,9 +139,8 @@ impl OptionList {
         built_in.chain(new)
     }
 
-    /// The value as the list spells it, among those for the class (without one, among those for any class) and those that
-    /// the business adds. It is found without regard to case, accents, spaces and punctuation, and by the other names that it
-    /// usually goes by.
+    /// Finds a value for the class (or for any class, if `None`), among the built-in ones and the business's additions. Returns
+    /// it in the spelling of the list. Case, accents, spaces and punctuation do not matter, and other usual names are found too.
     pub fn find<'a>(self, value: &str, class: Option<VehicleClass>, own: &'a VehicleOptions) -> Option<&'a str> {
         let BuiltIn { values, aliases } = self.list();
         let own = || own.get(self.name()).into_iter().flatten().map(String::as_str);
@@ -171,8 +170,8 @@ impl FromStr for OptionList {
     }
 }
 
-/// Reads the built-in lists, in the order of [`OptionList::ALL`]: lines `classes: values`, and `value = other names` below the
-/// line that has the value. A line that cannot be read goes to `skipped`.
+/// Reads the built-in lists, in the order of [`OptionList::ALL`]. They have lines `classes: values`, and `value = other names`
+/// below the line with the value. A line that cannot be read is passed to `skipped`.
 fn read(text: &'static str, mut skipped: impl FnMut(&str)) -> Vec<BuiltIn> {
     let mut lists = vec![BuiltIn::default(); OptionList::ALL.len()];
     let mut current = None;
@@ -199,7 +198,7 @@ fn read(text: &'static str, mut skipped: impl FnMut(&str)) -> Vec<BuiltIn> {
 }
 
 impl BuiltIn {
-    /// Takes up what a line says; `None` if it makes no sense.
+    /// Adds the content of a line; `None` if the line is invalid.
     fn take(&mut self, entry: &'static str) -> Option<()> {
         let (value, aliases) = outline::aliased(entry);
         if !aliases.is_empty() {
@@ -219,7 +218,7 @@ impl BuiltIn {
     }
 }
 
-/// The classes that a line is for: their names, or `any`.
+/// Reads the classes of a line: their names, or `any`.
 fn bits(classes: &'static str) -> Option<u16> {
     if classes == "any" {
         return Some(u16::MAX);

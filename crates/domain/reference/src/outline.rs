@@ -1,13 +1,13 @@
-//! The plain text that the data files are written in: a `[heading]`, and below it the lines that belong to it. Empty
-//! lines and comments, lines that begin with `#` and a space, say nothing (`#1` is a car). ` = ` separates a name from the
-//! other names that it goes by. Whatever is read borrows from the text.
+//! The text format of the data files: a `[heading]`, and below it the lines that belong to it. Empty lines and comments are
+//! ignored. A comment begins with `#` and a space, because `#1` is a car. ` = ` separates a name from its other names. The parsed
+//! values borrow from the text.
 
 use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
 
-/// A line that says something.
+/// A line that is neither empty nor a comment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Line {
-    /// What the entries from here on belong to.
+    /// The heading of the entries below it.
     Heading(&'static str),
     /// An entry, trimmed.
     Entry(&'static str),
@@ -26,17 +26,17 @@ pub(crate) fn lines(text: &'static str) -> impl Iterator<Item = Line> {
     )
 }
 
-/// The items of a list that commas separate.
+/// Returns the items of a comma-separated list.
 pub(crate) fn items(list: &'static str) -> impl Iterator<Item = &'static str> + Clone {
     list.split(',').map(str::trim).filter(|item| !item.is_empty())
 }
 
-/// The characters of a text as [`forecourt_kernel::fold`] makes them, for comparisons that copy nothing.
+/// Returns the characters of a text in the form of [`forecourt_kernel::fold`], for comparisons without a copy.
 pub(crate) fn folded(text: &str) -> impl Iterator<Item = char> {
     text.chars().flat_map(char::to_lowercase)
 }
 
-/// Whether two texts are the same but for case.
+/// Returns `true` if two texts differ in nothing but case.
 pub(crate) fn same(one: &str, other: &str) -> bool {
     if one.is_ascii() && other.is_ascii() {
         return one.eq_ignore_ascii_case(other);
@@ -44,7 +44,7 @@ pub(crate) fn same(one: &str, other: &str) -> bool {
     folded(one).eq(folded(other))
 }
 
-/// A name, and the list of the other names that it goes by: `Volkswagen = VW`.
+/// Splits an entry into a name and the list of its other names: `Volkswagen = VW`.
 pub(crate) fn aliased(entry: &'static str) -> (&'static str, &'static str) {
     match entry.split_once(" = ") {
         Some((name, aliases)) => (name.trim(), aliases.trim()),
@@ -52,21 +52,21 @@ pub(crate) fn aliased(entry: &'static str) -> (&'static str, &'static str) {
     }
 }
 
-/// The letters and digits of a text, without accents and in lower case. A plus sign counts: a Ka+ is no Ka.
+/// Returns the letters and digits of a text, without accents and in lower case. A plus sign counts: a Ka+ is not a Ka.
 pub(crate) fn bare(text: &str) -> impl Iterator<Item = char> + '_ {
     let counts =
         |character: &char| *character == '+' || (character.is_alphanumeric() && !is_combining_mark(*character));
     text.nfd().filter(counts).flat_map(char::to_lowercase)
 }
 
-/// [`bare`] of a text that has ASCII alone, which needs no tables.
+/// The same as [`bare`] for ASCII text, which needs no tables.
 fn bare_ascii(text: &str) -> impl Iterator<Item = u8> + '_ {
     let counts = |byte: &u8| *byte == b'+' || byte.is_ascii_alphanumeric();
     text.bytes().filter(counts).map(|byte| byte.to_ascii_lowercase())
 }
 
-/// Whether two texts are the same but for case, accents, spaces and punctuation. A name is compared with a thousand others, and
-/// nearly all are ASCII.
+/// Returns `true` if two texts differ in nothing but case, accents, spaces and punctuation. ASCII has a faster path, because a
+/// name is compared with a thousand others and nearly all are ASCII.
 pub(crate) fn alike(one: &str, other: &str) -> bool {
     fn is_same_and_some<T: PartialEq>(one: impl Iterator<Item = T>, other: impl Iterator<Item = T>) -> bool {
         let mut one = one.peekable();

@@ -22,8 +22,8 @@ const fn status(id: u8, name: &'static str, label: &'static str) -> Status {
     Status { id, name, label }
 }
 
-/// The states that a vehicle of this stock type may have, by code (contract, "States and transitions"). Reserved is how
-/// code 2 of a vehicle for sale reads while a reservation exists, and complete how code 3 reads once it is handed over.
+/// Returns the states of vehicles with this stock type, by code (contract, "States and transitions"). Code 2 of a vehicle for
+/// sale is shown as reserved while a reservation exists. Code 3 is shown as complete once the vehicle is handed over.
 pub fn vehicle_statuses(kind: StockType) -> [Status; 4] {
     if kind == StockType::Appraisal {
         return [
@@ -58,7 +58,7 @@ pub enum DocumentKind {
 }
 
 impl DocumentKind {
-    /// The name, as the parameter `type` takes it.
+    /// The name, as in the parameter `type`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Invoice => "invoice",
@@ -81,7 +81,7 @@ impl FromStr for DocumentKind {
     }
 }
 
-/// The states that such a document may have (contract, "Orders, invoices, purchases"; decisions §8).
+/// Returns the states of such a document (contract, "Orders, invoices, purchases"; decisions §8).
 pub fn document_statuses(kind: DocumentKind) -> Vec<Status> {
     let (second, last) = match kind {
         DocumentKind::Order => (status(2, "converted", "Converted"), None),
@@ -108,7 +108,7 @@ pub struct DealStage {
     pub label: &'static str,
 }
 
-/// The stages of a deal, in their order (contract, "Reference objects").
+/// Returns the stages of a deal, in their order (contract, "Reference objects").
 pub fn deal_stages() -> Vec<DealStage> {
     [
         ("pending", "Pending"),

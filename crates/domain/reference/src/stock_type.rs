@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::UnknownValue;
 
-/// What a vehicle is to the dealership (contract, "Vehicle").
+/// The role of a vehicle for the dealership (contract, "Vehicle").
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum StockType {
     /// On the forecourt, for sale.
@@ -22,7 +22,7 @@ pub enum StockType {
 }
 
 impl StockType {
-    /// Every stock type, in the order to show them in.
+    /// All stock types, in the order in which to show them.
     pub const ALL: [Self; 5] = [
         Self::InStock,
         Self::ToOrder,
@@ -31,7 +31,7 @@ impl StockType {
         Self::Appraisal,
     ];
 
-    /// The name that the API answers with.
+    /// The name in the API's responses.
     pub const fn slug(self) -> &'static str {
         match self {
             Self::InStock => "in-stock",
@@ -64,7 +64,7 @@ impl StockType {
         }
     }
 
-    /// Every stock type, as `GET /2.0/reference/vehicle-types` answers.
+    /// Returns all stock types, as in `GET /2.0/reference/vehicle-types`.
     pub fn list() -> Vec<VehicleType> {
         Self::ALL
             .iter()
@@ -100,7 +100,7 @@ impl FromStr for StockType {
     }
 }
 
-/// A stock type, as the reference endpoint shows it.
+/// A stock type in the reference list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct VehicleType {

@@ -1,4 +1,4 @@
-//! Tags: the taxonomy of a business, and what of it a record carries.
+//! Tags: the business's taxonomy, and the tags of a record.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -20,7 +20,7 @@ pub enum TagResource {
     Contact,
     /// Leads.
     Lead,
-    /// Vehicles; their tags are apart for each stock type.
+    /// Vehicles. Each stock type has its own tags.
     Vehicle,
 }
 
@@ -51,17 +51,17 @@ impl FromStr for TagResource {
     }
 }
 
-/// The tags that some records can carry.
+/// The tags that are available to some records.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TagSet {
-    /// What sort of record it is.
+    /// The kind of record.
     pub resource: TagResource,
-    /// The stock type, if it is vehicles of one; `None` is for all tags of the resource.
+    /// The stock type of vehicles; `None` for all tags of the resource.
     pub kind: Option<StockType>,
 }
 
 impl TagSet {
-    /// Whether `tag` is one of them.
+    /// Returns `true` if `tag` belongs to the set.
     pub fn has(self, tag: &Tag) -> bool {
         tag.resource == self.resource && self.kind.is_none_or(|kind| tag.kind == kind.key())
     }
@@ -73,7 +73,7 @@ impl From<TagResource> for TagSet {
     }
 }
 
-/// Those of vehicles of the stock type.
+/// The tags of vehicles of the stock type.
 impl From<StockType> for TagSet {
     fn from(kind: StockType) -> Self {
         Self {
@@ -87,7 +87,7 @@ impl From<StockType> for TagSet {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tag {
-    /// What it can be applied to.
+    /// The kind of record that it can be applied to.
     pub resource: TagResource,
     /// Its name, unique among the tags of a resource and type.
     pub name: String,
@@ -97,7 +97,7 @@ pub struct Tag {
     /// For vehicles the key of the stock type; otherwise free text.
     #[serde(default, rename = "type")]
     pub kind: String,
-    /// Whether a new record starts with it.
+    /// True if a new record starts with it.
     #[serde(default)]
     pub defaulted: bool,
 }
@@ -107,12 +107,12 @@ pub struct Tag {
 pub struct TagChoice {
     /// The tag's name.
     pub name: String,
-    /// Whether it is ticked.
+    /// True if it is ticked.
     pub checked: bool,
 }
 
 impl TagChoice {
-    /// Each tag once, where it was chosen first and as it was chosen last.
+    /// Removes repeated tags. Each keeps its first place and its last choice.
     pub fn distinct(choices: Vec<Self>) -> Vec<Self> {
         let mut places: HashMap<String, usize> = HashMap::with_capacity(choices.len());
         let mut distinct: Vec<Self> = Vec::with_capacity(choices.len());
@@ -129,7 +129,7 @@ impl TagChoice {
     }
 }
 
-/// A name, or an object of the name and whether it is ticked.
+/// Reads a name, or an object with the name and `checked`.
 impl FromJson for TagChoice {
     fn from_json(value: Value) -> Result<Self, InvalidValue> {
         let mut members = match value {
@@ -163,7 +163,7 @@ impl FromJson for TagChoice {
     }
 }
 
-/// The full set of tags that a record is to carry, as callers write it.
+/// The full set of a record's tags, as callers write it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TagChoices(BoundedList<TagChoice>);
 
@@ -214,13 +214,13 @@ impl utoipa::PartialSchema for TagChoices {
 #[cfg(feature = "openapi")]
 impl utoipa::ToSchema for TagChoices {}
 
-/// A tag as a record shows it: the choice, with how the business's taxonomy paints it now.
+/// A tag of a record: the choice, with the colour and type that the business's taxonomy has now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AppliedTag<'a> {
     /// The tag's name.
     pub name: &'a str,
-    /// Whether it is ticked.
+    /// True if it is ticked.
     pub checked: bool,
     /// A CSS colour; empty if the taxonomy no longer has the tag.
     pub colour: &'a str,
@@ -240,7 +240,7 @@ pub struct TagView<'a> {
     /// For vehicles the stock type's key; empty if it has none.
     #[serde(rename = "type")]
     pub kind: &'a str,
-    /// Whether a new record starts with it.
+    /// True if a new record starts with it.
     pub defaulted: bool,
 }
 
@@ -262,7 +262,7 @@ impl<'a> From<&'a Tag> for TagView<'a> {
     }
 }
 
-/// The tags that a record carries, and those that it could.
+/// The tags of a record, and the tags that are available to it.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RecordTags<'a> {

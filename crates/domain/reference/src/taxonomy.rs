@@ -1,4 +1,4 @@
-//! Makes, models and their variants (contract, "data.vehicle": what is not in here is taken as it is sent).
+//! Makes, models and their variants. Names that are not in here are accepted as they are sent (contract, "data.vehicle").
 
 use std::sync::OnceLock;
 
@@ -7,14 +7,13 @@ use crate::{
     outline::{self, Line},
 };
 
-/// The vehicles that are known by name: makes by class, models, generations, derivatives, trims and engine sizes. Each class is
-/// read on first use.
+/// The known vehicles: makes by class, models, generations, derivatives, trims and engine sizes. Each class is read on first use.
 #[derive(Debug)]
 pub struct Taxonomy {
     classes: [OnceLock<Vec<Make>>; VehicleClass::ALL.len()],
 }
 
-/// A make, as a builder of vehicles of one class.
+/// A make of vehicles of one class.
 #[derive(Debug)]
 pub struct Make {
     name: &'static str,
@@ -31,7 +30,7 @@ pub struct Model {
     variants: Variants,
 }
 
-/// The columns of a model's line, still unread: lists that commas separate.
+/// The columns of a model's line, not yet parsed: comma-separated lists.
 #[derive(Clone, Copy, Debug, Default)]
 struct Variants {
     generations: &'static str,
@@ -47,12 +46,12 @@ pub struct Generation {
     pub name: &'static str,
     /// The year in which it was first sold new.
     pub from: u16,
-    /// The year in which it was last sold new; `None` while it is.
+    /// The year in which it was last sold new; `None` if it still is.
     pub to: Option<u16>,
 }
 
 impl Taxonomy {
-    /// The taxonomy that the product comes with.
+    /// The taxonomy that is embedded in the program.
     pub fn built_in() -> &'static Self {
         static BUILT_IN: Taxonomy = Taxonomy {
             classes: [const { OnceLock::new() }; VehicleClass::ALL.len()],
@@ -60,31 +59,30 @@ impl Taxonomy {
         &BUILT_IN
     }
 
-    /// The makes of a class, by name.
+    /// The makes of a class, sorted by name.
     pub fn makes(&self, class: VehicleClass) -> &[Make] {
         let makes = self.classes.get(class as usize);
         makes.map_or(&[], |makes| makes.get_or_init(|| read(class, text(class), |_| ())))
     }
 
-    /// The make of that name, or of one that is usual for it, found without regard to case, accents, spaces and
-    /// punctuation; without a class the first that any class has.
+    /// Finds a make by its name or by another usual name. Case, accents, spaces and punctuation do not matter. Without a class,
+    /// the first class that has the make is taken.
     pub fn make(&self, class: Option<VehicleClass>, name: &str) -> Option<&Make> {
         self.makes_named(class, name).next()
     }
 
-    /// The model of that name of the make of that name, each found as [`Taxonomy::make`] finds makes; without a class the
-    /// first that any class has.
+    /// Finds a model and its make, each as [`Taxonomy::make`] does. Without a class, the first class that has the model is taken.
     pub fn model(&self, class: Option<VehicleClass>, make: &str, name: &str) -> Option<(&Make, &Model)> {
         self.makes_named(class, make)
             .find_map(|make| Some((make, make.model(name)?)))
     }
 
-    /// The names that the taxonomy has for what may be called `name`, a make of any class.
+    /// Returns the taxonomy's names of makes, of any class, that `name` may mean.
     pub fn spellings_of_make(&self, name: &str) -> impl Iterator<Item = &'static str> {
         self.makes_named(None, name).map(Make::name)
     }
 
-    /// The names that the taxonomy has for what may be called `name`, a model of the make of that name, or of any make.
+    /// Returns the taxonomy's names of models that `name` may mean, of the make with that name or of any make.
     pub fn spellings_of_model(&self, make: Option<&str>, name: &str) -> impl Iterator<Item = &'static str> {
         let makes = VehicleClass::ALL.into_iter().flat_map(|class| self.makes(class));
         let of_make = move |known: &&Make| make.is_none_or(|make| goes_by(known.name, known.aliases, make));
@@ -93,7 +91,7 @@ impl Taxonomy {
             .filter_map(move |make| make.model(name).map(Model::name))
     }
 
-    /// The makes of that name: at most one in each class.
+    /// Returns the makes with that name, at most one of each class.
     fn makes_named(&self, class: Option<VehicleClass>, name: &str) -> impl Iterator<Item = &Make> {
         VehicleClass::ALL
             .into_iter()
@@ -106,22 +104,22 @@ impl Taxonomy {
 }
 
 impl Make {
-    /// Its name, as the taxonomy spells it.
+    /// The name, in the taxonomy's spelling.
     pub const fn name(&self) -> &'static str {
         self.name
     }
 
-    /// The class of the vehicles that are listed under it.
+    /// The class of its vehicles.
     pub const fn class(&self) -> VehicleClass {
         self.class
     }
 
-    /// Its models, by name.
+    /// Its models, sorted by name.
     pub fn models(&self) -> &[Model] {
         &self.models
     }
 
-    /// The model of that name, found as [`Taxonomy::make`] finds makes.
+    /// Finds a model as [`Taxonomy::make`] finds makes.
     pub fn model(&self, name: &str) -> Option<&Model> {
         self.models
             .iter()
@@ -129,7 +127,7 @@ impl Make {
     }
 }
 
-/// Whether something of that name, which has these other names too, is what `wanted` names.
+/// Returns `true` if `wanted` is the name or one of the aliases.
 fn goes_by(name: &'static str, aliases: &'static str, wanted: &str) -> bool {
     outline::alike(name, wanted) || outline::items(aliases).any(|alias| outline::alike(alias, wanted))
 }
@@ -140,39 +138,39 @@ impl Model {
         self.name
     }
 
-    /// Its generations, the oldest first.
+    /// The generations, the oldest first.
     pub fn generations(&self) -> impl Iterator<Item = Generation> + Clone + use<> {
         outline::items(self.variants.generations).filter_map(Generation::read)
     }
 
-    /// The generation of exactly that name.
+    /// Returns the generation with exactly that name.
     pub fn generation(&self, name: &str) -> Option<Generation> {
         self.generations().find(|generation| generation.name == name)
     }
 
-    /// The sizes of its engines, in litres.
+    /// The engine sizes, in litres.
     pub fn engine_sizes(&self) -> impl Iterator<Item = &'static str> + Clone + use<> {
         outline::items(self.variants.engine_sizes)
     }
 
-    /// Its trims: its own, or else those that are common with its make.
+    /// The trims: the model's own, or else those that are common to its make.
     pub fn trims(&self) -> impl Iterator<Item = &'static str> + Clone + use<> {
         outline::items(self.variants.trims)
     }
 
-    /// Its best known derivatives.
+    /// The best known derivatives.
     pub fn derivatives(&self) -> impl Iterator<Item = &'static str> + Clone + use<> {
         outline::items(self.variants.derivatives)
     }
 }
 
 impl Generation {
-    /// Whether one could be bought new in that year.
+    /// Returns `true` if the generation was sold new in that year.
     pub fn sold_in(self, year: u16) -> bool {
         self.from <= year && self.to.is_none_or(|to| year <= to)
     }
 
-    /// Reads `Mk7 2008-2017`, or `Mk8 2017-` of one that is still sold.
+    /// Reads `Mk7 2008-2017`, or `Mk8 2017-` for a generation that is still sold.
     fn read(text: &'static str) -> Option<Self> {
         let (name, years) = text.rsplit_once(' ')?;
         let (from, to) = years.split_once('-')?;
@@ -199,10 +197,10 @@ const fn text(class: VehicleClass) -> &'static str {
     }
 }
 
-/// Reads the makes of a class: under each make a line for each model, `name | generations | engine sizes | trims |
-/// derivatives`, of which the columns at the end may be missing. The line of a model `*` says what the models below it
-/// have in the columns that they leave empty. Behind the name of a make or a model, and ` = `, stand other names that it
-/// goes by. Lines that cannot be read go to `skipped`.
+/// Reads the makes of a class. Under each make there is a line for each model, `name | generations | engine sizes | trims |
+/// derivatives`; the last columns may be missing. The line of a model `*` has the values of columns that the models below it
+/// leave empty. ` = ` after the name of a make or model separates its other names. Lines that cannot be read are passed to
+/// `skipped`.
 fn read(class: VehicleClass, text: &'static str, mut skipped: impl FnMut(&str)) -> Vec<Make> {
     let mut makes: Vec<Make> = Vec::new();
     let mut common = Variants::default();
@@ -239,7 +237,7 @@ fn read(class: VehicleClass, text: &'static str, mut skipped: impl FnMut(&str)) 
     makes
 }
 
-/// What names are sorted by: case does not count, and numbers count as such (DB9, DB11).
+/// Returns the sort key of a name: case does not count, and numbers are compared as numbers (DB9, DB11).
 fn place(name: &str) -> Vec<(u64, char)> {
     let mut place = Vec::new();
     let mut letters = outline::folded(name).peekable();

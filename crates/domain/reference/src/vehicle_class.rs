@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::UnknownValue;
 
-/// What sort of vehicle it is (contract, "data.vehicle"): names are compared to the letter.
+/// The class of a vehicle (contract, "data.vehicle"). Names are case-sensitive.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[expect(missing_docs, reason = "each variant's meaning is its name")]
@@ -23,7 +23,7 @@ pub enum VehicleClass {
 }
 
 impl VehicleClass {
-    /// Every class, in the order to show them in.
+    /// All classes, in the order in which to show them.
     pub const ALL: [Self; 9] = [
         Self::Car,
         Self::Van,
@@ -36,7 +36,7 @@ impl VehicleClass {
         Self::Plant,
     ];
 
-    /// The name that the API takes and answers with.
+    /// The name in the API.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Car => "Car",

@@ -1,7 +1,7 @@
-//! A team's own storage: a store that the crate has never seen, which passes the crate's contract suite.
+//! A store of a team's own, which the crate does not know and which passes its contract suite.
 //!
-//! This one is a folder of sheets, one for each business, with a line of JSON for each review. A real one is a database; what it
-//! has to implement, and how it is proved, is the same.
+//! This one is a folder of sheets, one for each business, with a line of JSON for each review. A real store is a database. It
+//! implements the same traits and is tested in the same way.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use forecourt_reviews::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// A line of a sheet.
+/// A line of a sheet, as JSON.
 #[derive(Serialize, Deserialize)]
 struct Line {
     id: i64,
@@ -68,7 +68,7 @@ fn broken(failure: serde_json::Error) -> StoreError {
 }
 
 impl Sheets {
-    /// The reviews of a business, oldest first.
+    /// Returns the reviews of a business, oldest first.
     fn read(&self, business: BusinessId) -> StoreResult<Vec<Review>> {
         let sheet = self.sheets.get(&business.get()).map_or("", String::as_str);
         let lines = sheet.lines().map(serde_json::from_str::<Line>);
@@ -87,7 +87,7 @@ impl Sheets {
 }
 
 fn passes(review: &Review, filter: &ReviewFilter) -> bool {
-    // Destructured, so that a filter that the crate gains does not compile until it has its place here.
+    // Destructured, so that a new filter of the crate does not compile until it is handled here.
     let ReviewFilter {
         status,
         source,
@@ -196,7 +196,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// The proof. Run it with `cargo test --example own_storage`.
+/// The contract test. Run it with `cargo test --example own_storage`.
 #[tokio::test]
 async fn it_keeps_the_contract() {
     use forecourt_reviews::testing::review_store_contract;

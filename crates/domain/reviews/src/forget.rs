@@ -1,12 +1,12 @@
-//! What reviews hold of a contact that is deleted, and how they forget it.
+//! Removal of a deleted contact's personal data from reviews.
 
 use forecourt_kernel::{BoundedText, BusinessId, EventName, Person, Timestamp};
 use serde_json::Value;
 
 use crate::{Review, ReviewError, ReviewStore, service::record};
 
-/// Takes a person whose contact is deleted out of a review, which the caller has locked: its author's name if it is theirs, and
-/// where its texts name them. A review that changes by this has its stamp moved, and an event.
+/// Removes a person whose contact is deleted from a review, which the caller has locked: the author's name, and every place where
+/// the texts name the person. A review that this changes gets a new stamp and an event.
 ///
 /// # Errors
 /// [`ReviewError::Store`].
@@ -54,8 +54,8 @@ fn redact<const MAX: usize>(text: &mut BoundedText<MAX>, person: &Person) -> boo
     changed
 }
 
-/// Takes a person whose contact is deleted out of a review's representation, as an event has it; `false` if nothing of them was in
-/// it.
+/// Removes a person whose contact is deleted from a review's representation in an event. Returns `false` if it does not name the
+/// person.
 pub fn forget_person_in_event(review: &mut Value, person: &Person) -> bool {
     let mut changed = false;
     if let Some(Value::String(name)) = review.get_mut("name")

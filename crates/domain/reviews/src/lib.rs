@@ -1,8 +1,8 @@
-//! Reviews: what customers say of a dealership, and which of it its website may show.
+//! Reviews: customers' opinions of a dealership, and the selection that its website may show.
 //!
-//! [`Review`] is the record; the use cases are the functions of this crate ([`create_review`], [`update_review`] …), each over
-//! the ports [`ReviewReader`] and [`ReviewStore`]; [`FullReview`] and [`SimpleReview`] are what the API and webhooks show. The
-//! rules are those of the contract's sections "Review" and "Reviews", and of decisions §8.
+//! [`Review`] is the record. The use cases are the functions of this crate ([`create_review`], [`update_review`] …), each over
+//! the ports [`ReviewReader`] and [`ReviewStore`]. [`FullReview`] and [`SimpleReview`] are the representations in the API and
+//! webhooks. The rules are those of the contract's sections "Review" and "Reviews", and of decisions §8.
 //!
 //! With the feature `testing` the crate has a store in memory:
 //!
@@ -26,8 +26,8 @@
 //! # }
 //! ```
 //!
-//! and the suite that every store is held to, `testing::review_store_contract`.
-//! `examples/own_storage.rs` is a store of somebody's own, proved by it.
+//! and the contract suite for every store, `testing::review_store_contract`. `examples/own_storage.rs` is another store, tested
+//! by that suite.
 
 mod error;
 mod forget;

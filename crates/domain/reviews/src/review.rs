@@ -13,7 +13,7 @@ forecourt_kernel::ids! {
     ReviewId;
 }
 
-/// Where a review was written (contract, "Limits").
+/// The place where a review was written (contract, "Limits").
 pub type Source = BoundedText<MAX_REVIEW_SOURCE_CHARS>;
 
 /// A rating of 0 to 5 stars in steps of a half.
@@ -24,14 +24,14 @@ pub struct Stars {
 }
 
 impl Stars {
-    /// So many stars, if they are 0 to 5 in steps of 0.5.
+    /// Returns the rating of `stars` if they are 0 to 5 in steps of 0.5.
     pub fn new(stars: f64) -> Option<Self> {
         (0..=10)
             .map(|halves| Self { halves })
             .find(|rating| rating.get() == stars)
     }
 
-    /// How many stars.
+    /// The number of stars.
     pub fn get(self) -> f64 {
         f64::from(self.halves) / 2.0
     }
@@ -78,20 +78,20 @@ impl utoipa::PartialSchema for Stars {
 #[cfg(feature = "openapi")]
 impl utoipa::ToSchema for Stars {}
 
-/// Whether the public may see a review (contract, "States and transitions").
+/// The visibility of a review (contract, "States and transitions").
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum ReviewStatus {
-    /// It may be shown.
+    /// The public may see it.
     #[default]
     Approved,
-    /// Somebody is still to look at it.
+    /// It waits for approval.
     Pending,
 }
 
 impl ReviewStatus {
-    /// The name that callers and storage use.
+    /// The name in the API and in storage.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Approved => "approved",
@@ -100,7 +100,7 @@ impl ReviewStatus {
     }
 }
 
-/// The text names no status.
+/// The text is not the name of a status.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("must be approved or pending")]
 pub struct UnknownReviewStatus;
@@ -125,32 +125,32 @@ impl FromJson for ReviewStatus {
 }
 
 forecourt_kernel::fields! {
-    // Its serialised form is also what storage keeps: a new field needs `#[serde(default)]` before its type, and none is ever
+    // The serialised form is also the stored form: a new field needs `#[serde(default)]` before its type, and no field is ever
     // renamed.
-    /// What a review says.
+    /// The content of a review.
     content ReviewContent;
-    /// A review to be created or changed. No field is required.
+    /// A new review, or changes to one. No field is required.
     #[cfg_attr(feature = "openapi", schema(example = json!({"rating": 4.5, "name": "Priya Shah", "review": "Found us the right car and did not push.", "source": "Google", "verified": true})))]
     changes ReviewChanges;
 
     /// Stars, 0 to 5 in steps of 0.5; null if none were given.
     rating: Option<Stars>;
-    /// Who wrote it.
+    /// The author's name.
     name: Line;
-    /// What they wrote.
+    /// The text of the review.
     review: LongText;
-    /// Where it was written, for example the name of a review site; at most 32 characters.
+    /// The place where it was written, for example the name of a review site; at most 32 characters.
     source: Source;
-    /// Whether it is known to come from a customer.
+    /// True if the author is known to be a customer.
     verified: bool;
     /// approved by default; only approved reviews are for the public.
     status: ReviewStatus;
-    /// The day that it is of, by default that of its creation in UTC.
+    /// The day of the review; by default the day of its creation in UTC.
     date: Option<Date>;
 }
 
 impl ReviewContent {
-    /// What a review says of which nothing is known, made on the day `today`.
+    /// The defaults of the fields of a review that is made on the day `today`.
     pub fn blank(today: Date) -> Self {
         Self {
             rating: None,
@@ -167,16 +167,16 @@ impl ReviewContent {
 /// A review.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Review {
-    /// Its number, unique across businesses.
+    /// The review's id, unique across businesses.
     pub id: ReviewId,
-    /// Which state of it this is.
+    /// The record's version.
     pub version: Version,
-    /// When it was made.
+    /// The time of its creation.
     pub created: Timestamp,
-    /// When it last changed.
+    /// The time of its last change.
     pub updated: Timestamp,
-    /// What it says.
+    /// The content of the review.
     pub content: ReviewContent,
-    /// What its source says of it besides.
+    /// Further data from the review's source.
     pub data: Map<String, Value>,
 }

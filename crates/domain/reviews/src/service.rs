@@ -1,4 +1,4 @@
-//! The use cases. Each reads as the contract's sentence does; none begins, commits or retries a transaction.
+//! The use cases. Each follows the wording of the contract. None begins, commits or retries a transaction.
 
 use forecourt_accounts::Caller;
 use forecourt_kernel::{
@@ -10,7 +10,7 @@ use crate::{
     FullReview, Review, ReviewChanges, ReviewContent, ReviewError, ReviewFilter, ReviewId, ReviewReader, ReviewStore,
 };
 
-/// A page of the caller's reviews, newest first.
+/// Returns a page of the caller's reviews, newest first.
 ///
 /// # Errors
 /// [`ReviewError::Store`].
@@ -23,7 +23,7 @@ pub async fn list_reviews(
     Ok(store.reviews(by.business_id(), filter, page).await?)
 }
 
-/// One of the caller's reviews.
+/// Returns one of the caller's reviews.
 ///
 /// # Errors
 /// [`ReviewError::NotFound`], [`ReviewError::Store`].
@@ -34,7 +34,7 @@ pub async fn read_review(store: &mut dyn ReviewReader, by: &Caller, id: ReviewId
         .ok_or(ReviewError::NotFound(id))
 }
 
-/// Takes in a review, validated by [`ReviewChanges::faults`].
+/// Creates a review, validated by [`ReviewChanges::faults`].
 ///
 /// # Errors
 /// [`ReviewError::Store`].
@@ -84,7 +84,7 @@ pub async fn update_review(
     Ok(review)
 }
 
-/// Removes a review.
+/// Deletes a review.
 ///
 /// # Errors
 /// [`ReviewError::NotFound`], then [`ReviewError::VersionMismatch`]; [`ReviewError::Store`].
@@ -97,7 +97,7 @@ pub async fn delete_review(
     Ok(store.delete_review(by.business_id(), review.id).await?)
 }
 
-/// The review, which nobody else changes until the transaction ends, at a version that the caller wants to write.
+/// Returns the review, locked until the transaction ends, if it is at a version that the caller accepts.
 async fn locked(
     store: &mut dyn ReviewStore,
     business: BusinessId,

@@ -1,4 +1,4 @@
-//! The ports: what this area needs of the storage of its records.
+//! The ports for the storage of reviews.
 
 use async_trait::async_trait;
 use forecourt_kernel::{BusinessId, EventLog, Page, PageRequest, Range, StoreResult, TextFilter, Timestamp};
@@ -6,23 +6,23 @@ use serde_json::{Map, Value};
 
 use crate::{Review, ReviewContent, ReviewId, ReviewStatus};
 
-/// Which reviews a list is of. What is `None` does not narrow it.
+/// A filter for lists of reviews. A field that is `None` does not narrow the list.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct ReviewFilter {
-    /// In this state.
+    /// Reviews in this status.
     pub status: Option<ReviewStatus>,
-    /// Written there.
+    /// Reviews from this source.
     pub source: Option<TextFilter>,
-    /// Known to come from a customer, or not.
+    /// Reviews whose author is, or is not, known to be a customer.
     pub verified: Option<bool>,
-    /// Made then.
+    /// Reviews created in this range.
     pub created: Option<Range<Timestamp>>,
-    /// Last changed then.
+    /// Reviews last changed in this range.
     pub updated: Option<Range<Timestamp>>,
 }
 
 impl ReviewFilter {
-    /// Whether `review` passes.
+    /// Returns `true` if `review` passes the filter.
     pub fn matches(&self, review: &Review) -> bool {
         let Self {
             status,
@@ -40,13 +40,13 @@ impl ReviewFilter {
     }
 }
 
-/// Where reviews are read.
+/// Reads reviews.
 #[async_trait]
 pub trait ReviewReader: Send {
-    /// The review, or `None` if the business has none of that id.
+    /// Returns the review, or `None` if the business has none with that id.
     async fn review(&mut self, business: BusinessId, id: ReviewId) -> StoreResult<Option<Review>>;
 
-    /// A page of the business's reviews that pass `filter`, newest first.
+    /// Returns a page of the business's reviews that pass `filter`, newest first.
     async fn reviews(
         &mut self,
         business: BusinessId,
@@ -58,12 +58,12 @@ pub trait ReviewReader: Send {
 /// Reads the reviews under a contact's name, for its export.
 #[async_trait]
 pub trait NamedReviewReader: Send {
-    /// The first few of the reviews behind `after` whose author has that name, compared without regard to case, in the order of
-    /// their ids; none if there are no more.
+    /// Returns some reviews after `after` whose author has that name, in the order of their ids. Names are compared without
+    /// regard to case. The list is empty if there are no more.
     async fn reviews_by(&mut self, business: BusinessId, name: &str, after: ReviewId) -> StoreResult<Vec<Review>>;
 }
 
-/// Where reviews are kept. All that is done through one of them commits together or not at all.
+/// Stores reviews. All changes through one value commit together or not at all.
 #[async_trait]
 pub trait ReviewStore: ReviewReader + EventLog {
     /// Locks the review against other writers until the transaction ends, and returns it.
@@ -78,9 +78,9 @@ pub trait ReviewStore: ReviewReader + EventLog {
         at: Timestamp,
     ) -> StoreResult<Review>;
 
-    /// Stores what a review has become.
+    /// Stores a changed review.
     async fn save_review(&mut self, business: BusinessId, review: &Review) -> StoreResult<()>;
 
-    /// Removes a review.
+    /// Deletes a review.
     async fn delete_review(&mut self, business: BusinessId, id: ReviewId) -> StoreResult<()>;
 }

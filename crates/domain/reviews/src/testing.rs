@@ -1,4 +1,4 @@
-//! A store in memory, and what every store of reviews must do.
+//! A store in memory, and the contract suite for stores of reviews.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "this is for tests, which fail so")]
 
@@ -26,7 +26,7 @@ impl MemoryReviews {
     }
 }
 
-/// What keeps reviews in memory, perhaps beside other records: it is a [`ReviewStore`].
+/// A type that keeps reviews in memory, perhaps with other records, and so implements [`ReviewStore`].
 pub trait HoldsReviews: Send {
     /// The reviews.
     fn held_reviews(&mut self) -> &mut MemoryReviews;
@@ -110,7 +110,7 @@ impl<S: HoldsReviews + EventLog> ReviewStore for S {
     }
 }
 
-/// A review of so many stars.
+/// A review with this many stars.
 pub fn a_review(stars: f64) -> ReviewContent {
     let today = Timestamp::from_epoch_seconds(1_790_000_000).date();
     ReviewContent {
@@ -126,10 +126,10 @@ pub fn a_review(stars: f64) -> ReviewContent {
     }
 }
 
-/// Holds `store`, in which the two businesses have no reviews, to all that a store of reviews must do.
+/// Tests that `store` meets the contract of a store of reviews. The two businesses must have no reviews.
 ///
 /// # Panics
-/// If it does not do it.
+/// If the store violates the contract.
 pub async fn review_store_contract(store: &mut dyn ReviewStore, ours: BusinessId, theirs: BusinessId) {
     keeps_every_field(store, ours, theirs).await;
     lists_what_passes(store, ours, theirs).await;

@@ -1,4 +1,4 @@
-//! The representation of a review that the API and webhooks show (contract, "Review").
+//! The representation of a review in the API and in webhooks (contract, "Review").
 
 use forecourt_kernel::{Version, Viewed};
 use serde::Serialize;
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::{Review, ReviewContent, ReviewId};
 
-/// A review as it is shown.
+/// A review in one of its views.
 pub type ReviewView<'a> = Viewed<SimpleReview<'a>, FullReview<'a>>;
 
 /// A review in the simple view.
@@ -30,7 +30,7 @@ pub struct FullReview<'a> {
     /// Raised by one with each change, from 1.
     #[cfg_attr(feature = "openapi", schema(value_type = i64, minimum = 1))]
     version: Version,
-    /// What the source says of the review besides.
+    /// Further data from the review's source.
     #[cfg_attr(feature = "openapi", schema(value_type = Object))]
     data: &'a Map<String, Value>,
 }
@@ -52,7 +52,7 @@ impl<'a> From<&'a Review> for FullReview<'a> {
     }
 }
 
-/// A review as events show it, for the documentation.
+/// An example of a review in an event, for the documentation.
 #[cfg(feature = "openapi")]
 pub fn example_review() -> Value {
     serde_json::json!({

@@ -1,4 +1,4 @@
-//! What the use cases do, on the store in memory.
+//! Tests of the use cases, on the store in memory.
 
 #![expect(clippy::unwrap_used, reason = "what goes wrong in a test fails it")]
 

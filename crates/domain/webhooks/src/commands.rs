@@ -1,31 +1,31 @@
-//! The requests of callers: parsed, not yet checked against what storage holds.
+//! The requests of callers: parsed, but not yet checked against stored data.
 
 use forecourt_kernel::{EventName, Range, Timestamp};
 
 use crate::{DeliveryStatus, EventHead, Topic};
 
-/// Which deliveries a history shows. What is `None` does not narrow it.
+/// A filter of a delivery history. A field that is `None` does not narrow it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct DeliveryFilter {
-    /// Standing there.
+    /// Deliveries in this status.
     pub status: Option<DeliveryStatus>,
-    /// Of this topic.
+    /// Deliveries of this topic.
     pub topic: Option<Topic>,
 }
 
-/// Which events the log shows.
+/// A filter of the event log.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct EventFilter {
-    /// Those of these names.
+    /// Events with one of these names.
     pub names: Vec<EventName>,
-    /// Those that happened to the record of this id; to which kind of record, `names` says.
+    /// Events of the record with this id. The kind of record follows from `names`.
     pub record: Option<i64>,
-    /// Those that happened within this range.
+    /// Events recorded within this range.
     pub created: Option<Range<Timestamp>>,
 }
 
 impl EventFilter {
-    /// Whether the log shows that event.
+    /// Returns `true` if the event passes the filter.
     pub fn passes(&self, event: &EventHead) -> bool {
         let Self { names, record, created } = self;
         names.contains(&event.name)

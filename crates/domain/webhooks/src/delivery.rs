@@ -6,19 +6,19 @@ use forecourt_kernel::{BusinessId, DeliveryId, EventName, Moment, ScopeSet, Time
 
 use crate::{Answer, Attempt, RetryAfter, Secret, TargetUrl, schedule::Schedule, subscription::names};
 
-/// What a delivery reports.
+/// The subject of a delivery.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Topic {
-    /// Something that happened.
+    /// An event.
     Event(EventName),
-    /// That the endpoint is being tried out.
+    /// A test of the endpoint.
     Ping,
 }
 
 impl Topic {
     const PING: &'static str = "ping";
 
-    /// The name, as deliveries carry it.
+    /// The name in deliveries.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Event(event) => event.as_str(),
@@ -26,7 +26,7 @@ impl Topic {
         }
     }
 
-    /// The one of that name.
+    /// Returns the topic of that name.
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
             Self::PING => Some(Self::Ping),
@@ -34,17 +34,18 @@ impl Topic {
         }
     }
 
-    /// Whether a burst of it is delivered as one (contract, "Delivery rules" 5): updates are, all else is not.
+    /// Returns `true` if a burst of deliveries of this topic is combined into one (contract, "Delivery rules" 5). Only updates
+    /// are.
     pub fn settles(self) -> bool {
         matches!(self, Self::Event(event) if event.as_str().ends_with(".updated"))
     }
 
-    /// Whether it is the last that happens to a record.
+    /// Returns `true` if the event is the last one of its record.
     pub fn deletes(self) -> bool {
         matches!(self, Self::Event(event) if event.as_str().ends_with(".deleted"))
     }
 
-    /// What kind of record it is about; none for a ping.
+    /// The kind of record that the topic is about; `None` for a ping.
     pub fn resource(self) -> Option<&'static str> {
         match self {
             Self::Event(event) => Some(event.resource()),
@@ -53,52 +54,52 @@ impl Topic {
     }
 }
 
-/// Where a delivery stands.
+/// The status of a delivery.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum DeliveryStatus {
-    /// On its way.
+    /// It still waits for an attempt, the first or another.
     Pending,
-    /// Answered with a 2xx.
+    /// The endpoint answered with a 2xx.
     Delivered,
-    /// Given up.
+    /// It was given up.
     Failed,
 }
 
 names! { DeliveryStatus: Pending = "pending", Delivered = "delivered", Failed = "failed", }
 
-/// A delivery as its history shows it (contract, "Webhook delivery").
+/// A delivery in the history of a subscription (contract, "Webhook delivery").
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Delivery {
-    /// Its id.
+    /// The delivery's id.
     pub id: DeliveryId,
-    /// What it reports.
+    /// The topic of the delivery.
     pub topic: Topic,
     /// The event's id: the same for every delivery of one event.
     pub event_id: String,
-    /// Where it stands.
+    /// The delivery's status.
     pub status: DeliveryStatus,
-    /// How often it was tried.
+    /// The number of attempts so far.
     pub attempts: u32,
     /// The status of the latest answer, if the latest attempt brought one.
     pub response_code: Option<u16>,
-    /// How long the latest attempt took, in milliseconds.
+    /// The duration of the latest attempt, in milliseconds.
     pub response_ms: Option<u32>,
     /// The beginning of the latest answer's body.
     pub response_body: Option<String>,
-    /// Why the latest attempt brought no answer.
+    /// The reason why the latest attempt brought no answer.
     pub error: Option<String>,
-    /// When it is tried next, while it is pending.
+    /// The time of the next attempt, while the delivery is pending.
     pub next_attempt_at: Option<Timestamp>,
-    /// When it was queued.
+    /// The time at which it was queued.
     pub created: Timestamp,
-    /// When it was delivered.
+    /// The time at which it was delivered.
     pub delivered_at: Option<Timestamp>,
 }
 
-/// Names a subscription together with the business that it belongs to, for those who work across businesses.
+/// A subscription with its business, for code that works across businesses.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct EndpointKey {
-    /// Whose it is.
+    /// The business that owns the subscription.
     pub business: BusinessId,
     /// The subscription.
     pub webhook: WebhookId,
@@ -107,84 +108,84 @@ pub struct EndpointKey {
 /// A delivery to be attempted now, by the server that holds its lease.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DueDelivery {
-    /// Its id.
+    /// The delivery's id.
     pub id: DeliveryId,
-    /// What it reports.
+    /// The topic of the delivery.
     pub topic: Topic,
     /// The event's id.
     pub event_id: String,
-    /// The id of the record that it happened to; `None` where it is no longer kept, and for a ping.
+    /// The id of the record of the event; `None` for a ping, and once the event is no longer kept.
     pub record: Option<i64>,
-    /// The record as it was, as JSON; `None` where it is no longer kept, and for a ping. All deliveries of an event share
-    /// it.
+    /// The record at the time of the event, as JSON; `None` for a ping, and once the event is no longer kept. All deliveries of
+    /// an event share it.
     pub data: Option<Arc<str>>,
-    /// When it happened.
+    /// The time of the event.
     pub happened: Timestamp,
-    /// How often it was tried before.
+    /// The number of earlier attempts.
     pub attempts: u32,
-    /// When it was first tried.
+    /// The time of the first attempt.
     pub first_attempt: Option<Moment>,
-    /// The end of the lease; no other server attempts it before.
+    /// The end of the lease. No other server attempts the delivery before it.
     pub lease: Moment,
 }
 
-/// What an attempt needs to know of a subscription.
+/// The data of a subscription that an attempt needs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Endpoint {
     /// The subscription.
     pub key: EndpointKey,
     /// The business's tag.
     pub business_tag: String,
-    /// Where to.
+    /// The URL of the endpoint.
     pub url: TargetUrl,
-    /// What to sign with.
+    /// The signing secret.
     pub secret: Secret,
-    /// What payloads may show.
+    /// The scopes that limit what payloads show.
     pub scopes: ScopeSet,
-    /// Whether it receives events; pings reach it all the same.
+    /// Set if the subscription receives events. Pings are sent even if it does not.
     pub active: bool,
 }
 
-/// What came of an attempt, to be recorded.
+/// The result of an attempt, to be recorded.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AttemptRecord {
     /// The delivery.
     pub delivery: DeliveryId,
     /// Its subscription.
     pub endpoint: EndpointKey,
-    /// Whether it was a ping, which says nothing of how the subscription fares.
+    /// Set for a ping, which does not count towards the subscription's health.
     pub ping: bool,
-    /// How often it was tried by now.
+    /// The number of attempts, including this one.
     pub attempts: u32,
-    /// When it was first tried.
+    /// The time of the first attempt.
     pub first_attempt: Moment,
-    /// When this attempt ended.
+    /// The time at which this attempt ended.
     pub ended: Moment,
     /// The answer's status.
     pub response_code: Option<u16>,
-    /// How long it took, in milliseconds.
+    /// The duration of the attempt, in milliseconds.
     pub response_ms: u32,
     /// The beginning of the answer's body.
     pub response_body: Option<String>,
-    /// Why there was no answer.
+    /// The reason why there was no answer.
     pub error: Option<String>,
-    /// What follows.
+    /// The next step.
     pub next: Next,
 }
 
-/// What follows an attempt.
+/// The step that follows an attempt.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Next {
-    /// Nothing: it is delivered.
+    /// None: the delivery succeeded.
     Delivered,
-    /// Another attempt.
+    /// Another attempt at this time.
     Retry(Moment),
-    /// Nothing: that was the last.
+    /// None: that was the last attempt.
     Failed,
 }
 
 impl Next {
-    /// Where the delivery stands by that.
+    /// The status that the delivery gets.
     pub const fn status(self) -> DeliveryStatus {
         match self {
             Self::Delivered => DeliveryStatus::Delivered,
@@ -195,7 +196,7 @@ impl Next {
 }
 
 impl Answer {
-    /// The earliest time of another attempt, if the endpoint says one (status 429 or 503).
+    /// Returns the earliest time of another attempt, if the endpoint names one (status 429 or 503).
     fn retry_at(&self, answered: Moment) -> Option<Moment> {
         match self.retry_after.filter(|_| matches!(self.status, 429 | 503))? {
             RetryAfter::Delay(delay) => {
@@ -207,8 +208,8 @@ impl Answer {
 }
 
 impl DueDelivery {
-    /// What an attempt that began at `began` and ended at `ended` means for the delivery. `chance`, from 0 to 1, decides
-    /// how far off the schedule the next attempt is.
+    /// Makes the record of an attempt that began at `began` and ended at `ended`. `chance`, from 0 to 1, decides how much later
+    /// than the schedule the next attempt is.
     pub fn validate(
         &self,
         endpoint: EndpointKey,
@@ -251,7 +252,8 @@ impl DueDelivery {
         }
     }
 
-    /// The end of a delivery that cannot be sent, and says nothing of how the subscription fares.
+    /// Makes the record of a delivery that cannot be sent. It is marked as a ping, so that it does not count towards the
+    /// subscription's health.
     pub fn unsendable(&self, endpoint: EndpointKey, now: Moment, why: &str) -> AttemptRecord {
         AttemptRecord {
             delivery: self.id,

@@ -1,14 +1,14 @@
-//! Why a use case of this area failed.
+//! The errors of this area's use cases.
 
 use forecourt_kernel::{DeliveryId, Scope, StoreError, ValidationErrors, VersionMismatch, WebhookId};
 
-/// A use case's refusal or failure.
+/// A refusal or failure of a use case.
 #[derive(Debug, thiserror::Error)]
 pub enum WebhookError {
-    /// The business has no subscription of that id.
+    /// The business has no subscription with that id.
     #[error("webhook {0} does not exist")]
     NotFound(WebhookId),
-    /// The subscription has no delivery of that id, or its event is no longer kept.
+    /// The subscription has no delivery with that id, or its event is no longer kept.
     #[error("webhook delivery {0} does not exist")]
     DeliveryNotFound(DeliveryId),
     /// The caller's key lacks a scope that the subscription has.
@@ -17,7 +17,7 @@ pub enum WebhookError {
     /// The request is not valid.
     #[error("{0}")]
     Invalid(ValidationErrors),
-    /// The record is not at the version that the write was meant for (`precondition_failed`).
+    /// The record is not at the version that the write expects (`precondition_failed`).
     #[error(transparent)]
     VersionMismatch(#[from] VersionMismatch),
     /// Storage failed.

@@ -1,10 +1,10 @@
-//! Webhooks: subscriptions to events, and the delivery of these events until they succeed or fail for good.
+//! Webhooks: subscriptions to events, and the delivery of these events until each delivery succeeds or fails for good.
 //!
 //! A [`Webhook`] is a subscription: an endpoint, the events that it takes, and the scopes that its payloads are projected to.
 //! Every event that is recorded becomes a [`Delivery`] to each subscription that [receives](Subscriber::receives) it, in the
 //! transaction that records it. The sender takes due deliveries under a lease ([`DeliveryQueue`]), [`wrap`]s and signs them,
-//! hands them to a [`WebhookClient`], and [records](record_attempts) what came of it. The rules are those of the contract's
-//! sections "Webhooks" and "Events", and of decisions §9.
+//! hands them to a [`WebhookClient`], and [records](record_attempts) the results. The rules are those of the contract's sections
+//! "Webhooks" and "Events", and of decisions §9.
 //!
 //! ```
 //! use forecourt_kernel::Timestamp;
@@ -15,7 +15,7 @@
 //! assert!(header.starts_with("t=1700000000,v1="));
 //! ```
 //!
-//! With the feature `testing` the crate has a store in memory, and the suite that every store is held to,
+//! With the feature `testing` the crate has a store in memory, and the contract suite for every store,
 //! `testing::webhook_store_contract`:
 //!
 //! ```

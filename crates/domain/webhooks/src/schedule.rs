@@ -1,35 +1,35 @@
-//! When deliveries are tried, and when an update has settled.
+//! The schedule of attempts, and the time for which updates settle.
 
 use std::time::Duration;
 
 use forecourt_kernel::Moment;
 
-/// By how much of itself an attempt's offset may be late.
+/// The largest random delay of an attempt, as a share of its offset.
 const JITTER: f64 = 0.1;
-/// A record that keeps changing is delivered once in so many settle times.
-const LONGEST_SETTLING: i64 = 10;
+/// The longest time for which the updates of a record that keeps changing are held back, in settle times.
+const MAX_SETTLE_TIMES: i64 = 10;
 
-/// How webhooks are delivered: the settings `FORECOURT_WEBHOOK_*` (decisions §1 and §9).
+/// The settings of webhook deliveries, `FORECOURT_WEBHOOK_*` (decisions §1 and §9).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Policy {
-    /// When a failed delivery is tried again.
+    /// The schedule of retries.
     pub schedule: Schedule,
-    /// How long an attempt may take.
+    /// The time limit of an attempt.
     pub timeout: Duration,
-    /// How long a record must rest before its update is delivered.
+    /// The time without changes after which an update of a record is delivered.
     pub settle: Duration,
-    /// So many deliveries that failed for good, one after the other, disable a subscription.
+    /// The number of deliveries that fail for good, one after the other, before a subscription is disabled.
     pub disable_after: u32,
-    /// Whether urls may be `http:` and lead to addresses that are not public.
+    /// Set if URLs may be `http:` and lead to addresses that are not public.
     pub allow_insecure: bool,
 }
 
-/// When a delivery is tried after its first attempt: offsets from that, in seconds.
+/// The times of retries, as offsets from the first attempt in seconds.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Schedule(Vec<u32>);
 
 impl Default for Policy {
-    /// What the decisions say, §1.
+    /// The defaults of the decisions, §1.
     fn default() -> Self {
         Self {
             schedule: Schedule::default(),
@@ -49,15 +49,15 @@ impl Default for Schedule {
 }
 
 impl Schedule {
-    /// Attempts at these offsets from the first one, in seconds.
+    /// A schedule of retries at these offsets from the first attempt, in seconds.
     pub const fn new(offsets: Vec<u32>) -> Self {
         Self(offsets)
     }
 
-    /// When a delivery is tried again of which `attempts` attempts have failed, the first at `first` and the latest by
-    /// `now`; `None` if it is given up. `chance`, from 0 to 1, decides how much later than its offset that is, so that
-    /// deliveries which failed together do not all come back together. An attempt that is late already is not lost: it is
-    /// due now. It is not due before `not_before`, unless that lies behind the schedule's end.
+    /// Returns the time of the next attempt of a delivery, or `None` if the delivery is given up. It has failed `attempts` times,
+    /// first at `first` and last by `now`. `chance`, from 0 to 1, decides how much later than its offset the attempt is. So
+    /// deliveries that failed together are not all retried together. An attempt that is already late is not lost: it is due now.
+    /// `not_before` postpones the attempt, but at most to the end of the schedule.
     pub fn next(
         &self,
         attempts: u32,
@@ -74,7 +74,7 @@ impl Schedule {
         Some(not_before.map_or(due, |time| due.max(time.min(self.end(first)))))
     }
 
-    /// When the last attempt is due of a delivery that was first tried at `first`.
+    /// Returns the time of the last attempt of a delivery that was first tried at `first`.
     fn end(&self, first: Moment) -> Moment {
         let offset = self.0.last().copied().unwrap_or_default();
         first.plus_millis(i64::from(offset) * 1000)
@@ -82,22 +82,22 @@ impl Schedule {
 }
 
 impl Policy {
-    /// When an update recorded at `now` is due, if none follows it; and when at the latest, if more follow.
+    /// Returns the time at which an update recorded at `now` is due if no other follows, and the latest time if others follow.
     pub fn settled(&self, now: Moment) -> (Moment, Moment) {
         let settle = i64::try_from(self.settle.as_millis()).unwrap_or(i64::MAX);
         (
             now.plus_millis(settle),
-            now.plus_millis(settle.saturating_mul(LONGEST_SETTLING)),
+            now.plus_millis(settle.saturating_mul(MAX_SETTLE_TIMES)),
         )
     }
 
-    /// Until when the server that takes a delivery at `now` has it alone: time for an attempt, some waiting before it and the
-    /// recording after it. When it is over, another server takes it up.
+    /// Returns the end of the lease of a delivery that is taken at `now`. The lease has time for an attempt, some waiting before
+    /// it and the recording after it. After its end another server takes the delivery.
     pub fn lease(&self, now: Moment) -> Moment {
         now.plus_millis(self.timeout_millis().saturating_mul(3).max(15_000))
     }
 
-    /// Whether an attempt that began at `now` would surely end before the lease.
+    /// Returns `true` if an attempt that begins at `now` is sure to end before the lease.
     pub fn may_begin(&self, now: Moment, lease: Moment) -> bool {
         now.plus_millis(self.timeout_millis().saturating_add(2_000)) < lease
     }

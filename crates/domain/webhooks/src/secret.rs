@@ -1,13 +1,13 @@
-//! What deliveries are signed with.
+//! Secrets that sign deliveries.
 
 use std::fmt;
 
 use forecourt_kernel::Random;
 
 const PREFIX: &str = "whsec_";
-/// The characters of base64 but `+` and `/`, so that every flavour of it decodes a secret alike.
+/// The characters of base64 without `+` and `/`, so that every variant of base64 decodes a secret alike.
 const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-/// How many of them stand for 33 bytes.
+/// The number of characters that stand for 33 bytes.
 const CHARS: usize = 44;
 const HINT_CHARS: usize = 4;
 
@@ -16,13 +16,13 @@ const HINT_CHARS: usize = 4;
 pub struct Secret(String);
 
 impl Secret {
-    /// A new secret.
+    /// Generates a new secret.
     pub fn generate(random: &dyn Random) -> Self {
         let mut secret = PREFIX.to_owned();
         let mut bytes = [0; CHARS];
         while secret.len() < PREFIX.len() + CHARS {
             random.fill(&mut bytes);
-            // Six bits are a character, two of 64 are none: those are drawn again.
+            // A character takes six bits. Two of the 64 values have no character and are drawn again.
             let characters = bytes.iter().filter_map(|byte| ALPHABET.get(usize::from(byte & 0x3f)));
             let missing = PREFIX.len() + CHARS - secret.len();
             secret.extend(characters.take(missing).map(|character| char::from(*character)));
@@ -30,24 +30,24 @@ impl Secret {
         Self(secret)
     }
 
-    /// A secret as storage kept it.
+    /// Wraps a secret that was read from storage.
     pub const fn from_stored(text: String) -> Self {
         Self(text)
     }
 
-    /// The text itself, to sign with or to show to the caller that just made it.
+    /// The text, for signing or for the caller that just created it.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// The last four characters, by which people distinguish secrets.
+    /// The last four characters, by which people recognise a secret.
     pub fn hint(&self) -> &str {
         let start = self.0.char_indices().rev().nth(HINT_CHARS - 1);
         start.map_or(&self.0, |(at, _)| &self.0[at..])
     }
 }
 
-/// Shows the hint alone.
+/// Shows only the hint.
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Secret(…{})", self.hint())

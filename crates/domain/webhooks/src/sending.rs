@@ -1,4 +1,4 @@
-//! The use cases of those who send: recording what came of attempts, and stopping what cannot be sent.
+//! The use cases of the sender: recording the results of attempts, and disabling subscriptions that cannot be delivered to.
 
 use std::collections::BTreeMap;
 
@@ -10,32 +10,32 @@ use crate::{
     mails::{WebhookDisabled, WebhookSecretLost},
 };
 
-/// Records attempts, and what they say of the subscriptions: any success makes the count of failures 0, a delivery that failed
-/// for good raises it, and too many of these, one after the other, disable the subscription and mail the business (contract,
-/// "Delivery rules" 3). A ping's time and outcome are shown on the subscription, and counted nowhere.
+/// Records attempts and updates the health of the subscriptions (contract, "Delivery rules" 3). A success resets the count of
+/// failures, and a delivery that failed for good raises it. Too many failures in a row disable the subscription, and the business
+/// gets a mail. A ping's time and outcome are shown on the subscription, but do not count.
 ///
 /// # Errors
-/// If storage fails; nothing is recorded then.
+/// If storage fails; then nothing is recorded.
 pub async fn record_attempts(
     queue: &mut dyn DeliveryQueue,
     policy: &Policy,
     attempts: &[AttemptRecord],
     now: Timestamp,
 ) -> StoreResult<()> {
-    // In the order of ids, as every transaction locks them.
+    // In the order of ids, the order in which every transaction locks them.
     let mut by_endpoint: BTreeMap<EndpointKey, Vec<&AttemptRecord>> = BTreeMap::new();
     for attempt in attempts {
         by_endpoint.entry(attempt.endpoint).or_default().push(attempt);
     }
-    // All are locked before any is disabled, which locks more: a transaction that changes one of them meanwhile waits, and none
-    // that this one waits for waits for it.
-    let mut telling = Vec::new();
+    // All subscriptions are locked before any is disabled, because disabling takes further locks. A transaction that changes one
+    // of them waits meanwhile, so it cannot hold a lock that this one waits for.
+    let mut locked = Vec::new();
     for (endpoint, attempts) in by_endpoint {
         if let Some(health) = queue.lock_health(endpoint).await? {
-            telling.push((health, attempts));
+            locked.push((health, attempts));
         }
     }
-    for (mut health, attempts) in telling {
+    for (mut health, attempts) in locked {
         let was_active = health.active;
         for attempt in attempts {
             health.record_attempt(attempt, policy);
@@ -48,16 +48,17 @@ pub async fn record_attempts(
     queue.save_attempts(attempts).await
 }
 
-/// Disables a subscription whose secret cannot be read, and mails the business. Returns whether that was still so.
+/// Disables a subscription whose secret cannot be read, and mails the business. Returns `false` if its state has changed
+/// meanwhile.
 ///
 /// # Errors
-/// If storage fails; nothing is changed then.
+/// If storage fails; then nothing is changed.
 pub async fn disable_damaged(
     queue: &mut dyn DeliveryQueue,
     endpoint: EndpointKey,
     now: Timestamp,
 ) -> StoreResult<bool> {
-    // Locked first: its owner may have given it a new secret meanwhile.
+    // Locked first, because its owner may have given it a new secret meanwhile.
     let Some(mut health) = queue.lock_health(endpoint).await? else {
         return Ok(false);
     };
@@ -91,7 +92,7 @@ impl Health {
     }
 }
 
-/// Mails the business that owns the subscription, if it has an address.
+/// Mails the business that owns the subscription, if it has an email address.
 async fn notify_owner(
     queue: &mut dyn DeliveryQueue,
     endpoint: EndpointKey,

@@ -1,4 +1,4 @@
-//! The use cases of those who own subscriptions.
+//! The use cases of owners of subscriptions.
 
 use forecourt_accounts::Caller;
 use forecourt_kernel::{
@@ -11,7 +11,7 @@ use crate::{
     WebhookDraft, WebhookError, WebhookReader, WebhookStatus, WebhookStore,
 };
 
-/// A page of the caller's subscriptions, newest first.
+/// Returns a page of the caller's subscriptions, newest first.
 ///
 /// # Errors
 /// [`WebhookError::Store`].
@@ -23,7 +23,7 @@ pub async fn list_webhooks(
     Ok(store.webhooks(by.business_id(), page).await?)
 }
 
-/// One of the caller's subscriptions.
+/// Returns one of the caller's subscriptions.
 ///
 /// # Errors
 /// [`WebhookError::NotFound`], [`WebhookError::Store`].
@@ -32,12 +32,12 @@ pub async fn read_webhook(store: &mut dyn WebhookReader, by: &Caller, id: Webhoo
     webhook.ok_or(WebhookError::NotFound(id))
 }
 
-/// What a new subscription says, if the caller may have it: its scopes may not exceed those of the key that creates it
-/// (contract, "Authentication" rule 7), and it may not name events whose read scope that key, or the explicit scopes, lack
-/// (decisions §9). With `*`, explicit scopes must hold the read scope of at least one event. It is active, whatever `new` says.
+/// Validates a new subscription. Its scopes may not exceed those of the key that creates it (contract, "Authentication" rule 7).
+/// Each event that it names needs its read scope, both in that key and in explicit scopes (decisions §9). With `*`, explicit
+/// scopes must include the read scope of at least one event. The draft is active, regardless of `new`.
 ///
 /// # Errors
-/// All that is wrong with `new`, and all that the caller may not have.
+/// All faults of `new`, and everything in it that the caller may not have.
 pub fn draft_webhook(
     by: &Caller,
     policy: &TargetPolicy,
@@ -51,13 +51,13 @@ pub fn draft_webhook(
         ..new
     };
     errors.extend(new.faults(policy));
-    // Where none is known, that is a fault already.
+    // If no name is known, that is already a fault.
     let events = new.events.value().and_then(EventNames::known).unwrap_or(&Events::All);
     let scopes = new.scopes.value().and_then(ScopeNames::known).copied();
     let mut denied = ValidationErrors::new();
     validate_events(events, by.scopes, "this key lacks", &mut denied);
     if let Some(scopes) = scopes {
-        // An event that the key may not know is reported once.
+        // An event that the key may not read is reported once.
         if denied.is_empty() {
             validate_events(events, scopes, "`scopes` lacks", &mut denied);
         }
@@ -81,7 +81,7 @@ pub fn draft_webhook(
     errors.into_result(draft)
 }
 
-/// A field that a new subscription must have: null is as good as nothing.
+/// Checks that a new subscription has the field. Null counts as missing.
 fn required<T>(name: &str, field: Field<T>, errors: &mut ValidationErrors) -> Field<T> {
     match field {
         Field::Absent | Field::Null => {
@@ -92,7 +92,7 @@ fn required<T>(name: &str, field: Field<T>, errors: &mut ValidationErrors) -> Fi
     }
 }
 
-/// Notes each event whose read scope is not among `scopes`.
+/// Adds a fault for each event whose read scope is not in `scopes`.
 fn validate_events(events: &Events, scopes: ScopeSet, lacking: &str, errors: &mut ValidationErrors) {
     let Events::Named(events) = events else { return };
     for event in events.iter().filter(|event| !scopes.contains(event.scope())) {
@@ -100,7 +100,7 @@ fn validate_events(events: &Events, scopes: ScopeSet, lacking: &str, errors: &mu
     }
 }
 
-/// Creates a subscription, unless the business has as many as it may. The secret is shown to its owner only this once.
+/// Creates a subscription, unless the business has reached the limit. The secret is shown to its owner only this once.
 ///
 /// # Errors
 /// [`WebhookError::Invalid`], [`WebhookError::Store`].
@@ -122,10 +122,10 @@ pub async fn create_webhook(
     Ok((webhook, secret))
 }
 
-/// Changes the supplied fields of a subscription, validated by [`WebhookChanges::faults`]; its scopes stay. All but the
-/// description decide what is sent and where to, and need a caller with every scope of the subscription. Events are checked against
-/// the scopes that it has had from the start. One that is enabled again starts afresh: its failures are forgotten and what was queued
-/// resumes.
+/// Changes the supplied fields of a subscription, validated by [`WebhookChanges::faults`]; its scopes stay. Every field but the
+/// description decides what is sent and where. To change one of these the caller needs every scope of the subscription. Events
+/// are checked against the scopes that the subscription was created with. Enabling a subscription again resets its count of
+/// failures, and its queued deliveries resume.
 ///
 /// # Errors
 /// [`WebhookError::NotFound`], then [`WebhookError::Denied`], then [`WebhookError::VersionMismatch`], then
@@ -154,7 +154,7 @@ pub async fn update_webhook(
     precondition.check(stored.version)?;
     let content = &mut webhook.content;
     let names_events = changes.events.value().is_some();
-    // The url is valid already.
+    // The URL was validated before.
     let policy = TargetPolicy { allow_insecure: true };
     changes.apply(content, &WebhookDraft::blank(), &policy);
     if names_events {
@@ -189,7 +189,7 @@ pub async fn delete_webhook(
     Ok(store.delete_webhook(by.business_id(), id, clock.now()).await?)
 }
 
-/// Gives a subscription a new secret, shown to its owner only this once. The old one signs nothing from now on.
+/// Gives a subscription a new secret, which is shown to its owner only this once. The old secret is no longer used.
 ///
 /// # Errors
 /// [`WebhookError::NotFound`], then [`WebhookError::Denied`], then [`WebhookError::VersionMismatch`]; [`WebhookError::Store`].
@@ -233,7 +233,8 @@ pub async fn ping_webhook(
     Ok(store.queue_ping(by.business_id(), id, clock.moment()).await?)
 }
 
-/// A page of a subscription's history, newest first; that of a deleted one as long as it is kept.
+/// Returns a page of a subscription's history, newest first. The history of a deleted subscription is readable as long as it is
+/// kept.
 ///
 /// # Errors
 /// [`WebhookError::NotFound`], [`WebhookError::Store`].
@@ -248,7 +249,7 @@ pub async fn list_deliveries(
     found.ok_or(WebhookError::NotFound(id))
 }
 
-/// Queues a delivery again: a new one with the same event id and payload, due now.
+/// Queues a delivery again, as a new one with the same event id and payload, due now.
 ///
 /// # Errors
 /// [`WebhookError::NotFound`], then [`WebhookError::Denied`], then [`WebhookError::DeliveryNotFound`], then
@@ -271,8 +272,8 @@ pub async fn redeliver(
     Ok(store.queue_again(business, id, delivery, clock.moment()).await?)
 }
 
-/// Authorizes a caller that has every scope of the subscription: a caller that redirects or repeats its deliveries can read
-/// them.
+/// Authorizes the caller if it has every scope of the subscription, because redirecting or repeating deliveries makes them
+/// readable.
 fn authorize(by: &Caller, webhook: &Webhook) -> Result<(), WebhookError> {
     match webhook.content.scopes.iter().find(|&scope| !by.may(scope)) {
         Some(missing) => Err(WebhookError::Denied(missing)),

@@ -1,4 +1,4 @@
-//! What an endpoint receives: the body, and the headers that prove it (contract, "Delivery request" and "Signature").
+//! Requests to endpoints: the body, and the headers that authenticate it (contract, "Delivery request" and "Signature").
 
 use std::{borrow::Cow, fmt::Write as _};
 
@@ -10,67 +10,67 @@ use sha2::Sha256;
 
 use crate::{DueDelivery, Endpoint, Secret, SignedRequest, Topic};
 
-/// The version that envelopes carry (contract, "Versioning").
+/// The API version in envelopes (contract, "Versioning").
 pub const API_VERSION: &str = "2.0";
 
-/// How the records of one resource are shown to a reader with these scopes: what they must not see is removed.
+/// A function that removes from a record what a reader with these scopes must not see.
 pub type Projection = fn(&mut Value, ScopeSet);
 
-/// How the records in events are shown, by resource. Those of resources that are not named are shown whole.
+/// The projections of records in events, by resource. Records of other resources are shown whole.
 #[derive(Clone, Debug, Default)]
 pub struct Projections(Vec<(&'static str, Projection)>);
 
 impl Projections {
-    /// Records of these resources are shown so.
+    /// The projections of these resources.
     pub const fn new(of_resources: Vec<(&'static str, Projection)>) -> Self {
         Self(of_resources)
     }
 
-    /// An event's `data` as a reader with `scopes` may see it.
+    /// Returns an event's `data` as a reader with `scopes` may see it.
     pub fn apply<'a>(&self, event: EventName, data: &'a str, scopes: ScopeSet) -> Cow<'a, str> {
         let projection = self.0.iter().find(|(resource, _)| *resource == event.resource());
         let Some((_, projection)) = projection else {
             return Cow::Borrowed(data);
         };
-        // What cannot be read cannot be shown in part.
+        // Data that cannot be parsed cannot be shown in part.
         let mut value = serde_json::from_str(data).unwrap_or(Value::Null);
         projection(&mut value, scopes);
         Cow::Owned(value.to_string())
     }
 }
 
-/// The body of a delivery, and what the event log shows of an event.
+/// The body of a delivery, and an event in the event log.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Event))]
 pub struct Envelope<'a> {
     /// The event's id: `evt_` and hexadecimal text.
     pub id: &'a str,
-    /// What happened.
+    /// The event's name.
     pub event: &'a str,
     /// The version of the API, 2.0.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub api_version: &'static str,
-    /// When it happened, epoch seconds.
+    /// Time of the event, epoch seconds.
     #[cfg_attr(feature = "openapi", schema(value_type = i64))]
     pub created: Timestamp,
-    /// Whose record it is.
+    /// The business that owns the record.
     pub business: EnvelopeBusiness<'a>,
-    /// The record as it was, projected to the receiver's scopes; of one that is gone, its id alone.
+    /// The record at the time of the event, projected to the receiver's scopes. Only the id if the record was deleted.
     #[cfg_attr(feature = "openapi", schema(value_type = Object))]
     pub data: &'a RawValue,
 }
 
-/// The business in an envelope, so that one endpoint can serve several.
+/// The business of an envelope, so that one endpoint can serve several.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = EventBusiness))]
 pub struct EnvelopeBusiness<'a> {
-    /// Its id.
+    /// Business id.
     pub id: i64,
-    /// Its tag.
+    /// Business tag.
     pub tag: &'a str,
 }
 
-/// A delivery as it is sent at `now`: the body, signed, with its headers. `None` if its event is no longer kept.
+/// Makes the signed request of a delivery that is sent at `now`. `None` if its event is no longer kept.
 pub fn wrap(
     due: &DueDelivery,
     endpoint: &Endpoint,
@@ -108,7 +108,7 @@ pub fn wrap(
     })
 }
 
-/// The value of `X-Service-Signature`: `t=<epoch seconds>,v1=<hexadecimal HMAC-SHA256 of "<t>.<body>">`.
+/// Returns the value of `X-Service-Signature`: `t=<epoch seconds>,v1=<hexadecimal HMAC-SHA256 of "<t>.<body>">`.
 pub fn sign(secret: &Secret, at: Timestamp, body: &[u8]) -> String {
     let seconds = at.epoch_seconds();
     #[expect(clippy::expect_used, reason = "an HMAC takes keys of any length")]
@@ -117,7 +117,7 @@ pub fn sign(secret: &Secret, at: Timestamp, body: &[u8]) -> String {
     mac.update(body);
     let mut header = format!("t={seconds},v1=");
     for byte in mac.finalize().into_bytes() {
-        // Writing to a text does not fail.
+        // Writing to a `String` does not fail.
         let _ = write!(header, "{byte:02x}");
     }
     header

@@ -1,4 +1,4 @@
-//! What this area needs from storage.
+//! The ports for storage.
 
 use async_trait::async_trait;
 use forecourt_accounts::Business;
@@ -12,24 +12,24 @@ use crate::{
     Webhook, WebhookDraft,
 };
 
-/// How long the event log and the histories of deliveries are kept, in days (decisions §9).
+/// The number of days for which the event log and the delivery histories are kept (decisions §9).
 pub const KEPT_DAYS: i64 = 30;
 
-/// For how many days events are stored: beyond those that they are kept for, as many as a delivery may take that is queued again on
-/// the last of them.
+/// The number of days for which events are stored: those of [`KEPT_DAYS`], and the time that a delivery may take which is queued
+/// again on the last of them.
 pub const EVENTS_KEPT_DAYS: i64 = KEPT_DAYS + 2;
 
 /// Reads subscriptions, their histories, and the event log.
 #[async_trait]
 pub trait WebhookReader: Send {
-    /// The subscription, or `None` if the business has none of that id.
+    /// Returns the subscription, or `None` if the business has none with that id.
     async fn webhook(&mut self, business: BusinessId, id: WebhookId) -> StoreResult<Option<Webhook>>;
 
-    /// A page of the business's subscriptions, newest first (id descending).
+    /// Returns a page of the business's subscriptions, newest first (id descending).
     async fn webhooks(&mut self, business: BusinessId, page: &PageRequest) -> StoreResult<Page<Webhook>>;
 
-    /// A page of a subscription's deliveries that pass `filter`, newest first (id descending); of a deleted one too, as long
-    /// as its history is kept. `None` if the business has, and had, no such subscription.
+    /// Returns a page of a subscription's deliveries that pass `filter`, newest first (id descending). A deleted subscription has
+    /// them too, as long as its history is kept. `None` if the business never had such a subscription.
     async fn deliveries(
         &mut self,
         business: BusinessId,
@@ -38,8 +38,8 @@ pub trait WebhookReader: Send {
         page: &PageRequest,
     ) -> StoreResult<Option<Page<Delivery>>>;
 
-    /// A part of the business's event log: the first events behind `after` that pass `filter`, oldest first, at most `limit`,
-    /// and fewer where they are large. It looks at a bounded part of the log, and returns how far that went.
+    /// Returns the first events of the business's log after `after` that pass `filter`, oldest first. There are at most `limit`,
+    /// and fewer if they are large. The call reads a bounded part of the log and returns how far it got.
     async fn events(
         &mut self,
         business: BusinessId,
@@ -48,7 +48,7 @@ pub trait WebhookReader: Send {
         limit: u32,
     ) -> StoreResult<LogPage>;
 
-    /// What the first events behind `after` are about, oldest first, at most `limit`.
+    /// Returns the heads of the first events after `after`, oldest first, at most `limit`.
     async fn event_heads(
         &mut self,
         business: BusinessId,
@@ -56,64 +56,64 @@ pub trait WebhookReader: Send {
         limit: u32,
     ) -> StoreResult<Vec<EventHead>>;
 
-    /// The number of the business's latest event; 0 if nothing ever happened.
+    /// Returns the number of the business's latest event; 0 if there is none.
     async fn latest_event(&mut self, business: BusinessId) -> StoreResult<EventSequence>;
 
-    /// Which of the business's events are kept.
+    /// Returns the extent of the business's event log.
     async fn log_extent(&mut self, business: BusinessId) -> StoreResult<LogExtent>;
 }
 
-/// The events of a business that are kept.
+/// The part of a business's event log that is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LogExtent {
-    /// The number of the oldest one; that of the next event if none is kept.
+    /// The number of the oldest event that is kept; if there is none, the number of the next event.
     pub oldest: EventSequence,
-    /// The number of the latest event; 0 if nothing ever happened.
+    /// The number of the latest event; 0 if there never was one.
     pub latest: EventSequence,
 }
 
 impl LogExtent {
-    /// Whether a reader that has seen everything up to `after` can go on behind it and misses nothing. A place beyond the latest event
-    /// is none of this log: the database has gone back to an earlier state since.
+    /// Returns `true` if a reader that has seen everything up to `after` can continue there without missing an event. A position
+    /// beyond the latest event is not part of this log: the database has gone back to an earlier state.
     pub fn continues(self, after: EventSequence) -> bool {
         after <= self.latest && after.0.saturating_add(1) >= self.oldest.0
     }
 }
 
-/// An event without the record that it shows.
+/// An event without its record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EventHead {
-    /// Its number.
+    /// The event's number.
     pub sequence: EventSequence,
-    /// What happened.
+    /// The event's name.
     pub name: EventName,
-    /// The id of the record that it happened to.
+    /// The id of the event's record.
     pub record: i64,
-    /// When it happened.
+    /// The time of the event.
     pub at: Timestamp,
 }
 
 /// A part of the event log.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LogPage {
-    /// The events that passed.
+    /// The events that pass the filter.
     pub events: Vec<Event>,
-    /// Everything up to this number has been looked at.
+    /// The number up to which the log has been read.
     pub position: EventSequence,
-    /// Whether there is more behind that.
+    /// Set if the log goes on after `position`.
     pub more: bool,
 }
 
 /// Writes subscriptions. One value of it is one transaction.
 #[async_trait]
 pub trait WebhookStore: WebhookReader {
-    /// The subscription, locked against other writers until the transaction ends.
+    /// Returns the subscription, locked against other writers until the transaction ends.
     async fn lock_webhook(&mut self, business: BusinessId, id: WebhookId) -> StoreResult<Option<Webhook>>;
 
-    /// How many subscriptions the business has. No other transaction adds one until this one ends.
+    /// Returns the number of the business's subscriptions. No other transaction adds one until this one ends.
     async fn lock_webhook_count(&mut self, business: BusinessId) -> StoreResult<usize>;
 
-    /// Stores a new subscription. It receives what happens from now on.
+    /// Stores a new subscription. It receives events from now on.
     async fn insert_webhook(
         &mut self,
         business: BusinessId,
@@ -122,10 +122,10 @@ pub trait WebhookStore: WebhookReader {
         at: Timestamp,
     ) -> StoreResult<Webhook>;
 
-    /// Stores a subscription that has changed. If it became active, what was queued for it resumes.
+    /// Stores a changed subscription. If it became active, its queued deliveries resume.
     async fn save_webhook(&mut self, business: BusinessId, webhook: &Webhook) -> StoreResult<()>;
 
-    /// Replaces a subscription's secret: nothing is signed with the old one from now on.
+    /// Replaces a subscription's secret. The old one is no longer used.
     async fn replace_secret(
         &mut self,
         business: BusinessId,
@@ -137,7 +137,7 @@ pub trait WebhookStore: WebhookReader {
     /// Removes a subscription. Its pending deliveries fail; its history stays.
     async fn delete_webhook(&mut self, business: BusinessId, id: WebhookId, at: Timestamp) -> StoreResult<()>;
 
-    /// One of a subscription's deliveries, unless its event is no longer kept.
+    /// Returns one of a subscription's deliveries, unless its event is no longer kept.
     async fn delivery(
         &mut self,
         business: BusinessId,
@@ -145,10 +145,10 @@ pub trait WebhookStore: WebhookReader {
         id: DeliveryId,
     ) -> StoreResult<Option<Delivery>>;
 
-    /// Queues a test of a subscription, due now.
+    /// Queues a ping of a subscription, due now.
     async fn queue_ping(&mut self, business: BusinessId, webhook: WebhookId, at: Moment) -> StoreResult<DeliveryId>;
 
-    /// Queues a delivery again, as a new one of the same event, due now.
+    /// Queues a delivery again, as a new one for the same event, due now.
     async fn queue_again(
         &mut self,
         business: BusinessId,
@@ -158,20 +158,20 @@ pub trait WebhookStore: WebhookReader {
     ) -> StoreResult<Delivery>;
 }
 
-/// The queue of deliveries, for those who send them; across businesses. One value of it is one transaction.
+/// The queue of deliveries of all businesses, for the sender. One value of it is one transaction.
 #[async_trait]
 pub trait DeliveryQueue: MailOutbox {
-    /// At most `limit` subscriptions that have deliveries due at `now`, those first that have waited longest.
+    /// Returns at most `limit` subscriptions with deliveries due at `now`. Those that have waited longest come first.
     async fn due_endpoints(&mut self, now: Moment, limit: u32) -> StoreResult<Vec<EndpointKey>>;
 
-    /// When the next unleased delivery of any subscription is due.
+    /// Returns the time at which the next unleased delivery of any subscription is due.
     async fn next_due(&mut self) -> StoreResult<Option<Moment>>;
 
-    /// Takes as many deliveries of a subscription that are due at `now` as there is `room` for: no other caller gets them
-    /// before `lease`. Updates that were settling have settled by that. If more are due than were taken, the subscription
-    /// counts as due again at `again`, behind those that wait for their turn.
+    /// Leases deliveries of a subscription that are due at `now`, as many as there is `room` for. No other caller gets them
+    /// before `lease`. Updates that were held back to settle count as settled once they are taken. If more are due than were
+    /// taken, the subscription is due again at `again`, after those that wait for their turn.
     ///
-    /// Updates of a record that has been deleted since are dropped, unless they were queued again after that.
+    /// Updates of a record that has been deleted since are dropped, unless they were queued again after the deletion.
     async fn take_due(
         &mut self,
         endpoint: EndpointKey,
@@ -181,83 +181,82 @@ pub trait DeliveryQueue: MailOutbox {
         again: Moment,
     ) -> StoreResult<ClaimedDeliveries>;
 
-    /// Gives back deliveries that were taken and not tried; they are due at `due`.
+    /// Returns deliveries that were taken but not tried to the queue, due at `due`.
     async fn give_back(&mut self, endpoint: EndpointKey, deliveries: &[DeliveryId], due: Moment) -> StoreResult<()>;
 
-    /// Takes back deliveries whose lease is over at `now`, since its holder is gone. Returns how many there were, at most
-    /// `limit`.
+    /// Takes back deliveries whose lease has ended by `now`, because its holder died. Returns their number, at most `limit`.
     async fn reclaim(&mut self, now: Moment, limit: u32) -> StoreResult<u32>;
 
-    /// What an attempt needs to know of a subscription.
+    /// Returns the data of a subscription that an attempt needs.
     async fn endpoint(&mut self, endpoint: EndpointKey) -> StoreResult<EndpointState>;
 
-    /// Stores what came of attempts. A delivery that is no longer pending stays as it is.
+    /// Stores the results of attempts. A delivery that is no longer pending is not changed.
     async fn save_attempts(&mut self, attempts: &[AttemptRecord]) -> StoreResult<()>;
 
-    /// The business that owns subscriptions, if it exists.
+    /// Returns the business that owns subscriptions, if it exists.
     async fn owner(&mut self, business: BusinessId) -> StoreResult<Option<Business>>;
 
-    /// How a subscription fares, locked until the transaction ends; `None` if it was deleted.
+    /// Returns the health of a subscription and locks it until the transaction ends; `None` if the subscription was deleted.
     async fn lock_health(&mut self, endpoint: EndpointKey) -> StoreResult<Option<Health>>;
 
-    /// Stores how a subscription fares. One that is disabled by that is changed at `now`.
+    /// Stores the health of a subscription. If that disables it, `now` is the time of the change.
     async fn save_health(&mut self, health: &Health, now: Timestamp) -> StoreResult<()>;
 
-    /// Drops at most `limit` deliveries from before `before` that have ended; those that wait stay. Returns how many were dropped.
+    /// Removes at most `limit` finished deliveries from before `before`; pending ones stay. Returns the number removed.
     async fn purge_deliveries(&mut self, before: Timestamp, limit: u32) -> StoreResult<u32>;
 
-    /// Drops what remains of at most `limit` subscriptions that were deleted before `before` and have no history left. Returns how many
-    /// were dropped.
+    /// Removes at most `limit` subscriptions that were deleted before `before` and have no history left. Returns the number
+    /// removed.
     async fn purge_webhooks(&mut self, before: Timestamp, limit: u32) -> StoreResult<u32>;
 
-    /// Drops at most `limit` events from before `before`, but none that a delivery to an active subscription waits with, nor one behind
-    /// that. Returns how many were dropped.
+    /// Removes at most `limit` events from before `before`. An event that a pending delivery to an active subscription needs
+    /// stays, and so do all later events. Returns the number removed.
     async fn purge_events(&mut self, before: Timestamp, limit: u32) -> StoreResult<u32>;
 }
 
-/// How much there is room for. What is bounded in bytes is what deliveries carry of their records.
+/// A limit on the deliveries that are taken. Bytes are those of the records that deliveries carry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Room {
-    /// How many deliveries.
+    /// The maximum number of deliveries.
     pub deliveries: u32,
-    /// How many bytes. A first delivery is taken even if it is larger.
+    /// The maximum number of bytes. The first delivery is taken even if it is larger.
     pub bytes: usize,
 }
 
-/// What was taken of a subscription's queue.
+/// Deliveries that were taken from a subscription's queue.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ClaimedDeliveries {
-    /// The deliveries, those first that have been due longest.
+    /// The deliveries. Those that have been due longest come first.
     pub deliveries: Vec<DueDelivery>,
-    /// Whether more are due.
+    /// Set if more are due.
     pub more: bool,
 }
 
-/// What is known of a subscription that deliveries go to.
+/// The state of a subscription that deliveries go to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum EndpointState {
     /// Deliveries can be sent.
     Ready(Endpoint),
     /// The stored secret cannot be read, so nothing can be signed.
     Damaged,
-    /// It was deleted.
+    /// The subscription was deleted.
     Deleted,
 }
 
-/// How a subscription fares.
+/// The health of a subscription.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Health {
     /// The subscription.
     pub endpoint: EndpointKey,
-    /// Where deliveries go.
+    /// The URL that deliveries go to.
     pub url: String,
-    /// Whether it is at work.
+    /// Set if the subscription is active.
     pub active: bool,
-    /// Deliveries that failed for good, one after the other.
+    /// The number of deliveries in a row that failed for good.
     pub failure_count: u32,
-    /// How the latest attempt ended.
+    /// The outcome of the latest attempt.
     pub last_status: Option<LastStatus>,
-    /// When the latest attempt ended.
+    /// The time at which the latest attempt ended.
     pub last_delivery_at: Option<Timestamp>,
 }
 

@@ -1,4 +1,4 @@
-//! A webhook subscription, and which events it takes.
+//! Webhook subscriptions and the events that they take.
 
 use forecourt_kernel::{
     BoundedList, BoundedText, Change, EventName, Field, FromJson, InvalidValue, Line, Scope, ScopeSet, Timestamp,
@@ -13,31 +13,32 @@ use crate::{
     view::{scopes_schema, wanted_events_schema},
 };
 
-/// A subscription (contract, "Webhook subscription"). Its secret is kept apart.
+/// A subscription (contract, "Webhook subscription"). Its secret is stored separately.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Webhook {
-    /// Its id.
+    /// The subscription's id.
     pub id: WebhookId,
-    /// What its owner says of it.
+    /// The fields that its owner writes.
     pub content: WebhookDraft,
     /// The last characters of its secret.
     pub secret_hint: String,
-    /// Deliveries that failed for good, one after the other; a success makes it 0.
+    /// The number of deliveries in a row that failed for good. A success resets it to 0.
     pub failure_count: u32,
-    /// How the latest attempt ended.
+    /// The outcome of the latest attempt.
     pub last_status: Option<LastStatus>,
-    /// When the latest attempt ended.
+    /// The time at which the latest attempt ended.
     pub last_delivery_at: Option<Timestamp>,
-    /// When it was created.
+    /// The time of its creation.
     pub created: Timestamp,
-    /// When its owner, or a disabling, last changed it.
+    /// The time at which its owner last changed it, or at which it was disabled.
     pub updated: Timestamp,
-    /// Which state of it this is.
+    /// The record's version.
     pub version: Version,
 }
 
 impl Webhook {
-    /// Which state of it is shown: deliveries are attempted without a change of the subscription.
+    /// Returns the version of the representation. It differs from the record's, because attempts change what is shown without
+    /// changing the subscription.
     pub fn version_shown(&self) -> Version {
         let attempts = (self.failure_count, self.last_status, self.last_delivery_at);
         if attempts == (0, None, None) {
@@ -48,22 +49,22 @@ impl Webhook {
     }
 }
 
-/// A label.
+/// The description of a subscription.
 pub type Label = BoundedText<MAX_WEBHOOK_DESCRIPTION_CHARS>;
 
 forecourt_kernel::fields! {
-    /// What the owner of a subscription says of it.
+    /// The fields of a subscription that its owner writes.
     #[derive(Eq)]
     content WebhookDraft;
-    /// A subscription to be created or changed.
+    /// A new subscription, or changes to one.
     changes WebhookChanges, validated by TargetPolicy;
 
-    /// The endpoint, an https url.
+    /// The endpoint, an https URL.
     url: #[cfg_attr(feature = "openapi", schema(schema_with = url_schema))] TargetUrl => TargetUrl, rule is_allowed;
     /// `*` for all events, present and future, or an array of their names.
     events: #[cfg_attr(feature = "openapi", schema(schema_with = wanted_events_schema))] EventNames => Events, rule is_not_null;
-    /// What payloads may show: scopes that the key has, too, among them the read scopes of the events that are named, with `*`
-    /// at least one; by default the read scopes that the events take. On creation only.
+    /// The scopes that limit what payloads show. The key must have each of them. They must include the read scopes of the events
+    /// that are named, or with `*` at least one. By default the read scopes of the events. On creation only.
     scopes: #[cfg_attr(feature = "openapi", schema(schema_with = scopes_schema))] ScopeNames => ScopeSet;
     /// active or disabled; null makes it active, as a new one is. On change only.
     status: #[cfg_attr(feature = "openapi", schema(value_type = Option<WebhookStatus>, inline))] WebhookStatus => WebhookStatus;
@@ -72,7 +73,7 @@ forecourt_kernel::fields! {
 }
 
 impl WebhookDraft {
-    /// What a subscription says of which nothing is known: the defaults of its fields.
+    /// The defaults of the fields.
     pub(crate) fn blank() -> Self {
         Self {
             url: TargetUrl::from_stored(String::new()),
@@ -101,21 +102,21 @@ fn is_allowed(url: &Field<TargetUrl>, policy: &TargetPolicy) -> InvalidValue {
     }
 }
 
-/// What a body names. Names of nothing that there is are faults; the others are validated all the same.
+/// Names in a body. Unknown names are faults; the known ones are validated all the same.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Names<T> {
     known: Option<T>,
     unknown: InvalidValue,
 }
 
-/// The events that a body names.
+/// Names of events in a body.
 pub type EventNames = Names<Events>;
 
-/// The scopes that a body names.
+/// Names of scopes in a body.
 pub type ScopeNames = Names<ScopeSet>;
 
 impl<T> Names<T> {
-    /// Those that there are; `None` if there is none of them, though some were named: what they would need cannot be said then.
+    /// The known names. `None` if all names are unknown: then it cannot be said which scopes they need.
     pub const fn known(&self) -> Option<&T> {
         self.known.as_ref()
     }
@@ -156,7 +157,7 @@ impl FromJson for EventNames {
         let mut unknown = InvalidValue::default();
         for name in names {
             match name.as_str().map(str::parse) {
-                // A name that is given twice counts once.
+                // Repeated names count once.
                 Some(Ok(event)) if known.contains(&event) => {}
                 Some(Ok(event)) => known.push(event),
                 Some(Err(_)) => {
@@ -188,46 +189,46 @@ impl FromJson for ScopeNames {
     }
 }
 
-/// Which events a subscription takes.
+/// The events that a subscription takes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Events {
-    /// All that there are and will be, written `*`.
+    /// All present and future events, written `*`.
     All,
-    /// These.
+    /// The events with these names.
     Named(Vec<EventName>),
 }
 
-/// Whether a subscription is at work.
+/// The status of a subscription.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WebhookStatus {
     /// It receives events.
     Active,
-    /// It receives nothing, and collects nothing; what was queued before waits.
+    /// It receives and collects no events. Deliveries that were queued before wait.
     Disabled,
 }
 
-/// How an attempt ended.
+/// The outcome of an attempt.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum LastStatus {
-    /// With a 2xx answer.
+    /// The answer was a 2xx.
     Delivered,
-    /// With anything else.
+    /// The attempt failed.
     Failed,
 }
 
-/// What of an active subscription decides which events it receives.
+/// The part of an active subscription that selects events.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Subscriber {
     /// The subscription.
     pub endpoint: EndpointKey,
-    /// Which events it takes.
+    /// The events that it takes.
     pub events: Events,
-    /// What its payloads may show.
+    /// The scopes that limit what its payloads show.
     pub scopes: ScopeSet,
 }
 
 impl Events {
-    /// Whether `event` is among them.
+    /// Returns `true` if `event` is one of them.
     pub fn contain(&self, event: EventName) -> bool {
         match self {
             Self::All => true,
@@ -237,8 +238,8 @@ impl Events {
 }
 
 impl Subscriber {
-    /// Whether it receives `event`: it must be subscribed to it, and its scopes must hold the event's read scope (contract,
-    /// "Events").
+    /// Returns `true` if the subscription receives `event`: it takes the event, and its scopes include the event's read scope
+    /// (contract, "Events").
     pub fn receives(&self, event: EventName) -> bool {
         self.scopes.contains(event.scope()) && self.events.contain(event)
     }
@@ -247,14 +248,14 @@ impl Subscriber {
 macro_rules! names {
     ($type:ident: $($variant:ident = $name:literal,)+) => {
         impl $type {
-            /// The name, as the API carries it.
+            /// The name in the API.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name,)+
                 }
             }
 
-            /// The one of that name.
+            /// Returns the value of that name.
             pub fn from_name(name: &str) -> Option<Self> {
                 match name {
                     $($name => Some(Self::$variant),)+

@@ -1,4 +1,4 @@
-//! Where a subscription's deliveries go.
+//! The URLs that deliveries go to.
 
 use std::fmt;
 
@@ -6,16 +6,16 @@ use forecourt_kernel::{BoundedText, FromJson, InvalidValue, bounds::MAX_WEBHOOK_
 use serde_json::Value;
 use url::Url;
 
-/// The url of an endpoint, as it was written. Which addresses its host leads to is checked at each connection, since a name
-/// can change its address at any time (decisions §9).
+/// The URL of an endpoint, as it was written. The addresses of its host are checked at each connection, since a name can change
+/// its address at any time (decisions §9).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TargetUrl(String);
 
 impl TargetUrl {
-    /// How long a url may be (contract, "Limits").
+    /// The maximum length of a URL (contract, "Limits").
     pub const MAX_CHARS: usize = MAX_WEBHOOK_URL_CHARS;
 
-    /// Reads a url. `http:` is for development alone: it takes `allow_insecure`.
+    /// Reads a URL. `http:` is for development alone and needs `allow_insecure`.
     ///
     /// # Errors
     /// [`InvalidTarget`].
@@ -23,7 +23,7 @@ impl TargetUrl {
         if text.chars().count() > Self::MAX_CHARS {
             return Err(InvalidTarget::TooLong);
         }
-        // A parser forgives these by dropping them; what was stored would not be what was checked.
+        // A parser drops these characters, so the stored URL would differ from the one that was checked.
         if text.chars().any(|c| c.is_whitespace() || c.is_control()) {
             return Err(InvalidTarget::NoUrl);
         }
@@ -46,12 +46,12 @@ impl TargetUrl {
         Url::parse(&self.0).is_ok_and(|url| url.scheme() == "https")
     }
 
-    /// A url as storage kept it.
+    /// Wraps a URL that was read from storage.
     pub const fn from_stored(text: String) -> Self {
         Self(text)
     }
 
-    /// The url as it was written.
+    /// The URL as it was written.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -70,15 +70,15 @@ impl FromJson for TargetUrl {
     }
 }
 
-/// Which urls subscriptions may have.
+/// The URLs that subscriptions may have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TargetPolicy {
-    /// Whether `http:` is allowed, as in development.
+    /// Set if `http:` is allowed, as in development.
     pub allow_insecure: bool,
 }
 
 impl TargetPolicy {
-    /// Whether a subscription may have that url.
+    /// Checks that a subscription may have that URL.
     ///
     /// # Errors
     /// [`InvalidTarget::Insecure`].
@@ -103,10 +103,10 @@ pub(crate) fn url_schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
         .into()
 }
 
-/// Why a text is no endpoint's url.
+/// The reason for refusing a URL.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum InvalidTarget {
-    /// It is no url with a host.
+    /// It is not a URL with a host.
     #[error("must be a url")]
     NoUrl,
     /// It is not `https:`.
@@ -115,7 +115,7 @@ pub enum InvalidTarget {
     /// It is too long.
     #[error("must have at most {max} characters", max = TargetUrl::MAX_CHARS)]
     TooLong,
-    /// It names a user or a password, which would be stored and shown in clear.
+    /// It contains a user or a password, which would be stored and shown in clear text.
     #[error("must not hold a user name or a password")]
     Credentials,
 }

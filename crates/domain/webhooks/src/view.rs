@@ -1,4 +1,4 @@
-//! The representations that the API shows (contract, "Webhook subscription" and "Webhook delivery").
+//! The representations in the API (contract, "Webhook subscription" and "Webhook delivery").
 
 use forecourt_kernel::{DeliveryId, ScopeSet, Timestamp, Version, WebhookId};
 use serde::{Serialize, Serializer, ser::SerializeSeq as _};
@@ -7,7 +7,7 @@ use crate::{Delivery, Events, Secret, Webhook};
 #[cfg(feature = "openapi")]
 use crate::{DeliveryStatus, LastStatus, WebhookStatus};
 
-/// A subscription as it is shown.
+/// A webhook subscription.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Webhook))]
 pub struct WebhookView<'a> {
@@ -21,34 +21,34 @@ pub struct WebhookView<'a> {
     /// `*`, or an array of event names.
     #[cfg_attr(feature = "openapi", schema(schema_with = events_schema))]
     events: EventsView<'a>,
-    /// What payloads are projected to.
+    /// The scopes that payloads are projected to.
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
     scopes: ScopeSet,
-    /// Whether it receives events.
+    /// `active` if the subscription receives events, or else `disabled`.
     #[cfg_attr(feature = "openapi", schema(schema_with = status_schema))]
     status: &'static str,
     /// The last four characters of the secret.
     secret_hint: &'a str,
-    /// Deliveries that failed for good, one after the other.
+    /// Number of deliveries in a row that failed for good.
     failure_count: u32,
-    /// How the latest attempt ended; null before the first one.
+    /// Outcome of the latest attempt; null before the first one.
     #[cfg_attr(feature = "openapi", schema(schema_with = last_status_schema, required))]
     last_status: Option<&'static str>,
-    /// When the latest attempt ended, epoch seconds.
+    /// End of the latest attempt, epoch seconds.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<i64>, required))]
     last_delivery_at: Option<Timestamp>,
-    /// When it was created, epoch seconds.
+    /// Time of creation, epoch seconds.
     #[cfg_attr(feature = "openapi", schema(value_type = i64))]
     created: Timestamp,
-    /// When it last changed, epoch seconds.
+    /// Time of the last change, epoch seconds.
     #[cfg_attr(feature = "openapi", schema(value_type = i64))]
     updated: Timestamp,
-    /// Raised by one with each such change, from 1; attempts to deliver are none.
+    /// Raised by one with each change, from 1. Attempts to deliver are not changes.
     #[cfg_attr(feature = "openapi", schema(value_type = i64, minimum = 1))]
     version: Version,
 }
 
-/// A subscription with its secret, as only its creation and a rotation show it.
+/// A subscription with its secret, which only creation and rotation return.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = WebhookWithSecret))]
 pub struct SecretView<'a> {
@@ -58,7 +58,7 @@ pub struct SecretView<'a> {
     secret: &'a str,
 }
 
-/// A delivery as it is shown.
+/// A delivery.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = WebhookDelivery))]
 pub struct DeliveryView<'a> {
@@ -68,32 +68,32 @@ pub struct DeliveryView<'a> {
     /// Event name, or `ping`.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     event: &'static str,
-    /// The event's id, the same in all deliveries of it.
+    /// The event's id, the same in all its deliveries.
     event_id: &'a str,
-    /// Where it stands.
+    /// Status of the delivery.
     #[cfg_attr(feature = "openapi", schema(schema_with = delivery_status_schema))]
     status: &'static str,
-    /// How often it was tried.
+    /// Number of attempts.
     attempts: u32,
-    /// HTTP status of the latest answer; null where none came.
+    /// HTTP status of the latest answer; null if there was none.
     #[cfg_attr(feature = "openapi", schema(required))]
     response_code: Option<u16>,
-    /// How long the latest attempt took, in milliseconds.
+    /// Duration of the latest attempt, in milliseconds.
     #[cfg_attr(feature = "openapi", schema(required))]
     response_ms: Option<u32>,
     /// The first 2 KiB of the latest answer.
     #[cfg_attr(feature = "openapi", schema(required))]
     response_body: Option<&'a str>,
-    /// Why the latest attempt brought no answer.
+    /// The reason why the latest attempt brought no answer.
     #[cfg_attr(feature = "openapi", schema(required))]
     error: Option<&'a str>,
-    /// When it is tried next, epoch seconds; null when it is not.
+    /// Time of the next attempt, epoch seconds; null if there is none.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<i64>, required))]
     next_attempt_at: Option<Timestamp>,
-    /// When it was queued, epoch seconds.
+    /// Time of queueing, epoch seconds.
     #[cfg_attr(feature = "openapi", schema(value_type = i64))]
     created: Timestamp,
-    /// When it was delivered, epoch seconds.
+    /// Time of delivery, epoch seconds.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<i64>, required))]
     delivered_at: Option<Timestamp>,
 }
@@ -116,7 +116,7 @@ impl Serialize for EventsView<'_> {
     }
 }
 
-/// How the OpenAPI document describes [`Events`]. What is shown may have names that there are not yet.
+/// The OpenAPI schema of [`Events`]. A response may contain names of events that do not exist yet.
 #[cfg(feature = "openapi")]
 pub(crate) fn events_schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
     use utoipa::openapi::{ObjectBuilder, Type};
@@ -124,7 +124,7 @@ pub(crate) fn events_schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema>
     all_or_named(name.max_length(Some(forecourt_kernel::bounds::MAX_LINE_CHARS)), None)
 }
 
-/// How the OpenAPI document describes the events that a subscription is to receive.
+/// The OpenAPI schema of the events that a subscription asks to receive.
 #[cfg(feature = "openapi")]
 pub(crate) fn wanted_events_schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
     use utoipa::openapi::{ObjectBuilder, Type};
@@ -133,7 +133,7 @@ pub(crate) fn wanted_events_schema() -> utoipa::openapi::RefOr<utoipa::openapi::
     all_or_named(name.enum_values(Some(names)), Some(1))
 }
 
-/// `*`, or an array of at least so many names.
+/// `*`, or an array of at least `least` names.
 #[cfg(feature = "openapi")]
 fn all_or_named(
     name: utoipa::openapi::schema::ObjectBuilder,
@@ -154,7 +154,7 @@ fn all_or_named(
     Schema::OneOf(events.build()).into()
 }
 
-/// How the OpenAPI document describes the scopes of a new subscription.
+/// The OpenAPI schema of the scopes of a new subscription.
 #[cfg(feature = "openapi")]
 pub(crate) fn scopes_schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
     use forecourt_kernel::{Scope, bounds::MAX_ITEMS};
@@ -222,7 +222,7 @@ fn delivery_status_schema() -> utoipa::openapi::schema::ObjectBuilder {
 }
 
 impl<'a> WebhookView<'a> {
-    /// A subscription as it is shown.
+    /// The representation of a subscription.
     pub fn new(webhook: &'a Webhook) -> Self {
         let Webhook {
             id,
@@ -254,7 +254,7 @@ impl<'a> WebhookView<'a> {
 }
 
 impl<'a> SecretView<'a> {
-    /// A subscription with its secret.
+    /// The representation of a subscription with its secret.
     pub fn new(webhook: &'a Webhook, secret: &'a Secret) -> Self {
         Self {
             webhook: WebhookView::new(webhook),
@@ -264,7 +264,7 @@ impl<'a> SecretView<'a> {
 }
 
 impl<'a> DeliveryView<'a> {
-    /// A delivery as it is shown.
+    /// The representation of a delivery.
     pub fn new(delivery: &'a Delivery) -> Self {
         let Delivery {
             id,

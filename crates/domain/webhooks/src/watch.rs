@@ -6,23 +6,23 @@ use forecourt_kernel::{BusinessId, Moment};
 
 use crate::{DueDelivery, Endpoint, EndpointKey};
 
-/// Hears of commits. What it misses, because the server died, is found in the database later.
+/// A listener for commits. What it misses because the server died is found in the database later.
 pub trait Watcher: Send + Sync {
-    /// Reserves room for a delivery to `endpoint` that carries so many bytes of its record. With room, it may be handed over
-    /// as soon as it is committed; without, it is left in the queue, to be taken from there.
+    /// Reserves room for a delivery to `endpoint` whose record has this many bytes. If there is room, the delivery may be handed
+    /// over as soon as it is committed. Otherwise it is left in the queue, to be taken from there.
     fn reserve(&self, endpoint: EndpointKey, bytes: usize) -> Option<Reservation>;
 
-    /// Something was committed.
+    /// Handles a commit.
     fn committed(&self, summary: CommitSummary);
 }
 
-/// Room that is held for one delivery, and free again when this is dropped.
+/// Room that is held for one delivery, until this value is dropped.
 pub struct Reservation {
     _held: Box<dyn Any + Send + Sync>,
 }
 
 impl Reservation {
-    /// Room that the dropping of `held` gives back.
+    /// Makes a reservation that ends when `held` is dropped.
     pub fn new(held: impl Any + Send + Sync) -> Self {
         Self { _held: Box::new(held) }
     }
@@ -34,45 +34,45 @@ impl fmt::Debug for Reservation {
     }
 }
 
-/// What a transaction did.
+/// The effects of a transaction.
 #[derive(Debug, Default)]
 pub struct CommitSummary {
-    /// The business in whose log it recorded events.
+    /// The business in whose log the transaction recorded events.
     pub recorded: Option<BusinessId>,
-    /// Deliveries that it made, already leased to this server.
+    /// Deliveries that the transaction made, already leased to this server.
     pub deliveries: Vec<ReadyDelivery>,
-    /// Subscriptions in whose queue it left something, and when that is due.
+    /// Subscriptions for which the transaction queued deliveries, and the time at which these are due.
     pub queued: Vec<(EndpointKey, Moment)>,
-    /// Subscriptions that it changed.
+    /// Subscriptions that the transaction changed.
     pub changed: Vec<EndpointKey>,
-    /// Records that it deleted, of businesses that have subscriptions.
+    /// Records that the transaction deleted, of businesses that have subscriptions.
     pub deleted: Vec<Deletion>,
 }
 
-/// The end of a record: updates of it that have not been sent are dropped.
+/// The deletion of a record: updates of it that have not been sent are dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Deletion {
-    /// Whose record it was.
+    /// The business that owned the record.
     pub business: BusinessId,
-    /// What kind of record.
+    /// The kind of record.
     pub resource: &'static str,
-    /// Its id.
+    /// The record's id.
     pub record: i64,
 }
 
-/// A delivery that its maker hands to the sender, who so need not look it up.
+/// A delivery that is handed to the sender directly, without a lookup in the queue.
 #[derive(Debug)]
 pub struct ReadyDelivery {
-    /// What to deliver.
+    /// The delivery.
     pub due: DueDelivery,
-    /// Where to, as the transaction saw it.
+    /// The endpoint, as the transaction saw it.
     pub endpoint: Arc<Endpoint>,
-    /// The room that it takes.
+    /// The room that the delivery takes.
     pub reservation: Reservation,
 }
 
 impl Deletion {
-    /// Whether it makes a delivery of that business needless: an update of the record that is gone.
+    /// Returns `true` if the deletion makes a delivery of that business needless: an update of the deleted record.
     pub fn supersedes(&self, business: BusinessId, due: &DueDelivery) -> bool {
         self.business == business
             && due.topic.settles()
@@ -82,7 +82,7 @@ impl Deletion {
 }
 
 impl CommitSummary {
-    /// Whether nothing was committed.
+    /// Returns `true` if nothing was committed.
     pub const fn is_empty(&self) -> bool {
         self.recorded.is_none()
             && self.deliveries.is_empty()

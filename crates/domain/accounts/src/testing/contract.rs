@@ -1,4 +1,4 @@
-//! What every store of businesses, keys and answers must do.
+//! The contract suite for stores of businesses, keys and answers.
 
 use forecourt_kernel::{BusinessId, Scope, ScopeSet, StoreError, Timestamp};
 
@@ -34,11 +34,11 @@ fn key_id(number: u8) -> KeyId {
     format!("fck_{number:016}").parse().expect("it is a name")
 }
 
-/// Holds `store`, which is empty, to all that a store of businesses and keys must do. `full` is a business with something in
-/// every place. The last step fails, so the transaction is to be given up.
+/// Tests that `store` meets the contract of a store of businesses and keys. It must be empty. `full` is a business with a value
+/// in every field. The last step fails, so the transaction must be rolled back.
 ///
 /// # Panics
-/// If it does not do it.
+/// If the store violates the contract.
 pub async fn account_store_contract(store: &mut dyn AccountStore, full: &Business) {
     let first = keeps_businesses(store, full).await;
     keeps_keys(store, first).await;
@@ -51,7 +51,7 @@ pub async fn account_store_contract(store: &mut dyn AccountStore, full: &Busines
     );
 }
 
-/// Stores a blank business and the full one; answers the id of the blank one.
+/// Stores a blank business and the full one. Returns the id of the blank one.
 async fn keeps_businesses(store: &mut dyn AccountStore, full: &Business) -> BusinessId {
     let mut ids = Vec::new();
     for business in [business("m-blank"), full.clone()] {
@@ -143,7 +143,7 @@ async fn keeps_keys(store: &mut dyn AccountStore, business: BusinessId) {
     }
 }
 
-/// Keys cannot be compared: the comparison of hashes is for one purpose alone.
+/// Compares keys field by field. They have no equality, since digests may be compared for only one purpose.
 fn assert_same_key(one: &ApiKey, other: &ApiKey) {
     let ApiKey {
         id,
@@ -211,10 +211,10 @@ async fn forgets_businesses_but_not_their_keys(store: &mut dyn AccountStore) {
     assert_ne!(next, gone, "no id is used twice");
 }
 
-/// Holds `store`, which has these two businesses and no answers, to all that a store of answers must do.
+/// Tests that `store` meets the contract of a store of answers. It must have these two businesses and no answers.
 ///
 /// # Panics
-/// If it does not do it.
+/// If the store violates the contract.
 pub async fn idempotency_store_contract(store: &mut dyn IdempotencyStore, ours: BusinessId, theirs: BusinessId) {
     const DAY: i64 = <dyn IdempotencyStore>::KEPT_SECONDS;
     let request = |key: &str, body: &[u8]| KeyedRequest {
@@ -256,7 +256,7 @@ pub async fn idempotency_store_contract(store: &mut dyn IdempotencyStore, ours: 
         let found = store.key_use(business, &request, at(second)).await.expect("an answer");
         assert_eq!(found, expected, "{request:?} at {second}");
     }
-    // A key that is free again takes another answer.
+    // A key that is free again accepts another answer.
     let second = request("k", b"2");
     let stored = store
         .store_response(ours, &second, at(DAY), &answer(b"another"), Shown::default())

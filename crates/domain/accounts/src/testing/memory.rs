@@ -11,7 +11,7 @@ use crate::{
     StoredCredential, StoredResponse,
 };
 
-/// An answer with the request that it is to.
+/// An answer with the fingerprint of its request.
 #[derive(Clone, Debug)]
 struct Answer {
     fingerprint: Fingerprint,
@@ -39,7 +39,7 @@ impl MemoryAccounts {
         &self.keys
     }
 
-    /// How many answers are stored.
+    /// The number of stored answers.
     pub fn answers(&self) -> usize {
         self.answers.len()
     }
@@ -62,17 +62,17 @@ fn is_expired(answer: &Answer, now: Timestamp) -> bool {
     answer.stored.plus_seconds(<dyn IdempotencyStore>::KEPT_SECONDS) <= now
 }
 
-/// What keeps businesses, keys and answers in memory, perhaps beside other records: it is an [`AccountStore`] and an
+/// A type that keeps businesses, keys and answers in memory, perhaps with other records. It implements [`AccountStore`] and
 /// [`IdempotencyStore`].
 pub trait HoldsAccounts: Send {
     /// The businesses, keys and answers.
     fn held_accounts(&mut self) -> &mut MemoryAccounts;
 
-    /// Drops what a business that is deleted has elsewhere.
+    /// Removes what a deleted business owns in other stores.
     fn drop_property(&mut self, _business: BusinessId) {}
 }
 
-/// Alone, they are a whole store.
+/// On its own it is a complete store.
 impl HoldsAccounts for MemoryAccounts {
     fn held_accounts(&mut self) -> &mut MemoryAccounts {
         self

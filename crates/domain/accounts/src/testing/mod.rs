@@ -1,4 +1,4 @@
-//! A store in memory, and what every store of businesses, keys and answers must do.
+//! A store in memory, and the contract suite for stores of businesses, keys and answers.
 
 #![expect(clippy::expect_used, reason = "this is for tests, which fail so")]
 

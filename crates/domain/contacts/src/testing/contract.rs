@@ -1,4 +1,4 @@
-//! What every store of contacts must do.
+//! The contract suite for stores of contacts.
 
 use std::collections::BTreeMap;
 
@@ -16,18 +16,18 @@ use crate::{
     DuplicateKind, DuplicateProbe, LOGIN_EMAIL_RULE, NewNote, PasswordHash, WholeText,
 };
 
-/// What a store has after [`contact_store_contract`], for readers to find.
+/// The contacts that [`contact_store_contract`] leaves in a store, for readers to find.
 #[derive(Clone, Debug)]
 pub struct ContactBook {
     business: BusinessId,
     contacts: BTreeMap<ContactId, Contact>,
 }
 
-/// Holds `store`, in which the two businesses have no contacts, to all that a store of contacts must do, and leaves contacts in
-/// it for [`contact_reader_contract`].
+/// Tests that `store` meets the contract of a store of contacts, and leaves contacts in it for [`contact_reader_contract`]. The
+/// two businesses must have no contacts.
 ///
 /// # Panics
-/// If it does not do it.
+/// If the store violates the contract.
 pub async fn contact_store_contract(store: &mut dyn ContactStore, ours: BusinessId, theirs: BusinessId) -> ContactBook {
     keeps_every_field(store, ours).await;
     changes_one_contact_as_a_whole(store, ours).await;
@@ -46,10 +46,10 @@ pub async fn contact_store_contract(store: &mut dyn ContactStore, ours: Business
     book
 }
 
-/// Holds `reader` to the lists and duplicates of what [`contact_store_contract`] has stored.
+/// Tests that `reader` lists and finds the contacts that [`contact_store_contract`] has stored.
 ///
 /// # Panics
-/// If it does not find what there is.
+/// If it misses or adds a contact.
 pub async fn contact_reader_contract(reader: &mut dyn ContactReader, book: &ContactBook) {
     for contact in book.contacts.values() {
         assert_eq!(stored(reader, book.business, contact.id).await.as_ref(), Some(contact));
@@ -63,15 +63,15 @@ pub async fn contact_reader_contract(reader: &mut dyn ContactReader, book: &Cont
     finds_the_first_duplicate(reader, book).await;
 }
 
-/// Holds `store` to the rule that within a business no two contacts log in with one email. The last step fails, so the transaction
-/// is to be given up.
+/// Tests that `store` keeps the emails of logins unique within a business. The last step fails, so the transaction must be rolled
+/// back.
 ///
 /// # Panics
-/// If it does not do it.
+/// If the store violates the rule.
 pub async fn login_email_contract(store: &mut dyn ContactStore, business: BusinessId) {
     let first = inserted(store, business, logging_in("Zoë@Example.com", true), 0).await;
     inserted(store, business, logging_in("zoë@example.com", false), 0).await;
-    // Who no longer logs in leaves the email to others.
+    // A contact that no longer logs in leaves the email to others.
     let silent = Contact {
         content: logging_in("Zoë@Example.com", false),
         ..first
@@ -374,7 +374,7 @@ async fn keeps_passwords(store: &mut dyn ContactStore, ours: BusinessId) {
             .set_contact_password(ours, contact.id, kept)
             .await
             .expect("it is kept");
-        // A change of the record leaves the password alone.
+        // A change of the record does not change the password.
         store.save_contact(ours, &contact).await.expect("it is saved");
         let known = store.has_contact_password(ours, contact.id).await.expect("an answer");
         assert_eq!(known, hash.is_some());
@@ -401,7 +401,7 @@ async fn leases_a_login_mail_to_one_at_a_time(store: &mut dyn ContactStore, ours
     assert!(lease(store, ours, ann, 0, 10).await);
     assert!(!lease(store, ours, ann, 9, 19).await);
     assert!(lease(store, ours, bob, 0, 10).await);
-    // A change of the record and another password leave it alone.
+    // A change of the record or of the password does not affect the lease.
     store.save_contact(ours, &contact).await.expect("it is saved");
     store
         .set_contact_password(ours, ann, None)
@@ -531,7 +531,7 @@ const PHONES: [&str; 3] = ["+441632960123", "+447700900123", ""];
 const ZIPS: [&str; 4] = ["LS1 4AB", "ls14ab", "SW1A 1AA", ""];
 const LINES: [&str; 4] = ["1 High Street", "1, high street.", "2 Low Road", ""];
 
-/// Any contact, of few different values, so that many are alike.
+/// A contact made of few different values, so that many contacts are alike.
 pub fn any_contact(choices: &mut Choices) -> ContactDraft {
     let mut text = |list: &[&str]| (*choices.pick(list)).to_owned();
     ContactDraft {
@@ -553,7 +553,7 @@ pub fn any_contact(choices: &mut Choices) -> ContactDraft {
     }
 }
 
-/// Leaves nothing in the businesses but contacts of few different values.
+/// Replaces all contacts of the businesses with contacts made of few different values.
 async fn fill(store: &mut dyn ContactStore, ours: BusinessId, theirs: BusinessId) -> ContactBook {
     let whole = PageRequest {
         per_page: PageRequest::MAX_PER_PAGE,
@@ -587,7 +587,7 @@ async fn fill(store: &mut dyn ContactStore, ours: BusinessId, theirs: BusinessId
     }
 }
 
-/// Filters of every kind, for lists of what [`any_contact`] makes.
+/// Filters of every kind, for lists of contacts from [`any_contact`].
 pub fn filters_of_each_kind() -> Vec<ContactFilter> {
     let all = ContactFilter::default;
     let phone = |text: &str| Phone::parse(text, Country::GB).ok();
@@ -645,7 +645,7 @@ pub fn filters_of_each_kind() -> Vec<ContactFilter> {
     filters
 }
 
-/// Both at once; of what both are about, the first.
+/// Joins two filters. If both have a field, the first one's is taken.
 pub fn joined_filter(one: &ContactFilter, other: &ContactFilter) -> ContactFilter {
     let (one, other) = (one.clone(), other.clone());
     ContactFilter {

@@ -1,4 +1,4 @@
-//! Contacts in memory, with what belongs to them.
+//! Contacts in memory, with the records that belong to them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,7 +24,7 @@ pub struct MemoryContacts {
     contacts: BTreeMap<ContactId, (BusinessId, Contact)>,
     notes: Vec<ContactNote>,
     passwords: BTreeMap<ContactId, PasswordHash>,
-    /// Until when a contact's login details are being mailed.
+    /// The end of the lease on mailing a contact's login details.
     mailing: BTreeMap<ContactId, Timestamp>,
     blocks: BTreeSet<(BusinessId, BlockKey)>,
     leads: Vec<(BusinessId, ContactId, LinkedLead)>,
@@ -38,7 +38,7 @@ impl MemoryContacts {
         self.contacts.values().map(|(_, contact)| contact)
     }
 
-    /// The contact of that id with all its notes, whosever it is.
+    /// Returns the contact with that id of any business, with all its notes.
     pub fn get(&self, id: ContactId) -> Option<Contact> {
         let (_, contact) = self.contacts.get(&id)?;
         let notes = self.notes_of(id).cloned().collect();
@@ -48,7 +48,7 @@ impl MemoryContacts {
         })
     }
 
-    /// How often a contact was saved, be it with the same content.
+    /// The number of times that a contact was saved, even with the same content.
     pub const fn saves(&self) -> usize {
         self.saves
     }
@@ -58,12 +58,12 @@ impl MemoryContacts {
         self.passwords.get(&id)
     }
 
-    /// How many contacts have a password.
+    /// The number of contacts with a password.
     pub fn passwords(&self) -> usize {
         self.passwords.len()
     }
 
-    /// How many mails with login details are under way.
+    /// The number of leases on mails with login details.
     pub fn mailing(&self) -> usize {
         self.mailing.len()
     }
@@ -94,7 +94,7 @@ impl MemoryContacts {
         self.notes.iter().rev().filter(move |note| note.contact == id)
     }
 
-    /// The contact with as many notes as it is shown with.
+    /// Returns the contact with the notes that it is shown with.
     fn with_notes(&self, contact: &Contact) -> Contact {
         Contact {
             notes: self.notes_of(contact.id).take(MAX_NOTES_SHOWN).cloned().collect(),
@@ -109,7 +109,7 @@ impl MemoryContacts {
         holder.map(|(id, _)| id)
     }
 
-    /// Refuses a contact that would log in with another one's email.
+    /// Refuses a contact that would log in with another contact's email.
     fn validate_login(&self, business: BusinessId, id: Option<ContactId>, content: &ContactDraft) -> StoreResult<()> {
         let holder = content
             .login
@@ -129,18 +129,18 @@ impl MemoryContacts {
     }
 }
 
-/// What keeps contacts in memory, perhaps beside other records: with events in memory, it is a [`ContactStore`].
+/// A type that keeps contacts in memory, perhaps with other records. With events in memory it is a [`ContactStore`].
 pub trait HoldsContacts: Send {
     /// The contacts.
     fn held_contacts(&mut self) -> &mut MemoryContacts;
 }
 
-/// A whole store: contacts, and the events of their changes.
+/// A complete store: contacts, and the events of their changes.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryStore {
     /// The contacts.
     pub contacts: MemoryContacts,
-    /// What was recorded.
+    /// The recorded events.
     pub events: MemoryEvents,
 }
 

@@ -1,7 +1,7 @@
-//! A store in memory, and what every store of contacts must do.
+//! A store in memory, and the contract suite for stores of contacts.
 //!
-//! [`MemoryStore`] is a whole [`ContactStore`](crate::ContactStore); [`contact_store_contract`] and [`login_email_contract`] hold any
-//! store to what the ports promise.
+//! [`MemoryStore`] is a complete [`ContactStore`](crate::ContactStore). [`contact_store_contract`] and [`login_email_contract`]
+//! test any store against the contract of the ports.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "this is for tests, which fail so")]
 

@@ -1,16 +1,16 @@
-//! Contacts to store.
+//! Sample contacts.
 
 use forecourt_kernel::{SiteId, StaffId};
 use forecourt_reference::{Catalogue, TagChoice};
 
 use crate::{Address, ContactDraft, ContactType, License, Marketing, Nominal};
 
-/// A contact of whom little is known.
+/// A contact about whom little is known.
 pub fn a_contact() -> ContactDraft {
     ContactDraft::blank(&Catalogue::default())
 }
 
-/// A contact with something in every place, none of it what a blank one has.
+/// A contact with a value in every field that differs from the default.
 pub fn a_full_contact() -> ContactDraft {
     let text = |text: &str| text.to_owned();
     let reference =

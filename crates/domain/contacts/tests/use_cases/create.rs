@@ -21,7 +21,7 @@ pub(crate) fn reference(value: &Value) -> DocumentReference {
     DocumentReference::new(value.as_object().cloned().unwrap()).unwrap()
 }
 
-/// A contact of whom everything is said.
+/// A contact with a value in every field.
 pub(crate) fn everything() -> ContactChanges {
     changes(json!({
         "site": 2,
@@ -49,7 +49,7 @@ pub(crate) fn everything() -> ContactChanges {
 async fn of_what_is_not_said_the_defaults_are_taken() {
     let mut office = Office::open();
     let contact = office.create(named("Ann Lee")).await.unwrap();
-    // What those of a blank one are, `tests/view.rs` shows.
+    // `tests/view.rs` shows the values of a blank contact.
     let expected = ContactDraft {
         name: "Ann Lee".into(),
         tags: vec![tag("Good", true)],

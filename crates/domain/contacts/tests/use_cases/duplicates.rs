@@ -119,7 +119,7 @@ async fn an_address_is_compared_by_what_it_means() {
         |ask| ask.zip = "ls14ab".into(),
         |ask| ask.zip = "L S1-4 a.b".into(),
         |ask| ask.city = "LEEDS ".into(),
-        // A part that only one of them has contradicts nothing.
+        // A part that only one of them has does not contradict the other.
         |ask| ask.zip.clear(),
         |ask| ask.city.clear(),
         |ask| ask.state = "West Yorkshire".into(),

@@ -1,4 +1,4 @@
-//! Storage that fails. The mocks fail the test on any call that was not announced.
+//! Storage failures. The mocks fail the test on any unexpected call.
 
 use forecourt_contacts::{
     Contact, ContactError, LOGIN_EMAIL_RULE, MockContactStore, NewNote, PasswordHash, SetFollowBlocks,

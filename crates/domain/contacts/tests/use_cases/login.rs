@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Office, at, changes, login, named};
 
-/// Draws zeros, of which sixteen twos are made.
+/// A source of zeros, which become sixteen twos.
 struct Zeros;
 
 impl Random for Zeros {
@@ -144,7 +144,7 @@ async fn a_failed_mail_delays_no_other() {
     assert_eq!(office.store.contacts.passwords(), 0);
     office.set_clock(1);
     let next = office.begin_mail(ann.id).await.unwrap().unwrap();
-    // Once more, when another sender's turn has come: that is left alone.
+    // Once more, after another sender has begun. The other one's lease is not affected.
     office.abandon_mail(&failed).await;
     assert_eq!(office.begin_mail(ann.id).await.unwrap(), None);
     office.finish_mail(&next, hash("$")).await.unwrap();

@@ -1,4 +1,4 @@
-//! The use cases, over a store in memory and at a fixed hour.
+//! Tests of the use cases, over a store in memory and at a fixed hour.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "what goes wrong in a test fails it")]
 
@@ -14,7 +14,7 @@ mod read;
 mod support;
 mod update;
 
-/// The store that these tests work on keeps what it promises.
+/// The store of these tests meets its contract.
 mod in_memory {
     use forecourt_contacts::testing::{
         MemoryStore, contact_reader_contract, contact_store_contract, login_email_contract,

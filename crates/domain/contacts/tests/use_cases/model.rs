@@ -1,4 +1,4 @@
-//! Any sequence of changes, against a model that works on nothing but the JSON that integrators send and see.
+//! Any sequence of changes, checked against a model that knows only the JSON that integrators send and see.
 
 use forecourt_contacts::ContactError;
 use forecourt_kernel::{ContactId, EventName};
@@ -7,17 +7,17 @@ use serde_json::{Map, Value, json};
 
 use crate::support::{Office, at, changes, named};
 
-/// What happens to a contact.
+/// A change to a contact.
 #[derive(Clone, Debug)]
 enum Step {
-    /// A patch in the words of the API.
+    /// A patch as JSON of the API.
     Update(Value),
     Block(Option<bool>, Option<bool>),
     AddNote,
     Wait(i64),
 }
 
-/// Members of an object, each there or not.
+/// Objects with any of these members.
 fn object(members: Vec<(&'static str, BoxedStrategy<Value>)>) -> BoxedStrategy<Value> {
     let member = |(name, value): (&'static str, BoxedStrategy<Value>)| {
         option::weighted(0.3, value).prop_map(move |value| value.map(|value| (name.to_owned(), value)))
@@ -97,14 +97,14 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A contact as the API shows it, what is left alone, and what time it is.
+/// A contact in the API, the blocked addresses, and the current time.
 struct Model {
     contact: Value,
     blocked: Vec<String>,
     seconds: i64,
 }
 
-/// How a step ends.
+/// The outcome of a step.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum End {
     /// No event is recorded.
@@ -115,7 +115,7 @@ enum End {
 }
 
 impl Model {
-    /// Does what the contract says.
+    /// Applies the step as the contract says.
     fn take(&mut self, step: &Step) -> End {
         match step {
             Step::Update(patch) => self.update(patch.as_object().unwrap()),
@@ -148,7 +148,7 @@ impl Model {
         if login(&contact) == Some(json!("")) {
             return End::Invalid;
         }
-        // Another contact has logged in as Bob all the time.
+        // Another contact logs in as Bob all the time.
         let is_bob = |email: Value| {
             email
                 .as_str()
@@ -166,7 +166,7 @@ impl Model {
         End::Recorded
     }
 
-    /// The contact has no number, ever.
+    /// The contact never has a number.
     fn block(&mut self, email: Option<bool>, sms: Option<bool>) -> End {
         let address = self.contact["email"].as_str().unwrap_or_default().to_lowercase();
         if sms == Some(true) || (email == Some(true) && address.is_empty()) {
@@ -192,7 +192,7 @@ impl Model {
     }
 }
 
-/// Null clears what it stands for: all members, or one.
+/// Null clears all members, or one.
 fn merge(target: &mut Value, patch: &Value) {
     let blank = |name: &str| {
         if name.starts_with("checked") {
@@ -229,7 +229,7 @@ fn distinct(types: &Value) -> Value {
     }
 }
 
-/// Takes the step in the office.
+/// Applies the step to the office.
 async fn take(office: &mut Office, id: ContactId, seconds: i64, step: &Step) -> End {
     let outcome = match step {
         Step::Update(patch) => office.update(id, changes(patch.clone())).await.map(drop),

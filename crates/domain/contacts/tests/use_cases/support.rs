@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 /// 2026-03-01T09:30:00Z, when the office opens.
 pub(crate) const OPENING: i64 = 1_772_357_400;
 
-/// A moment that many seconds after [`OPENING`].
+/// The moment `seconds` after [`OPENING`].
 pub(crate) fn at(seconds: i64) -> Timestamp {
     Timestamp::from_epoch_seconds(OPENING + seconds)
 }
@@ -25,7 +25,7 @@ pub(crate) fn at(seconds: i64) -> Timestamp {
 const ACME: BusinessId = BusinessId::new(7);
 const OTHER: BusinessId = BusinessId::new(8);
 
-/// A business with a second site, one staff user and two tags for contacts, of which new ones take one.
+/// A business with a second site, one staff user and two tags for contacts, one of which new contacts get.
 pub(crate) fn acme() -> Business {
     let tag = |resource, name: &str, colour: &str, kind: &str, defaulted| Tag {
         resource,
@@ -60,7 +60,7 @@ pub(crate) fn acme_caller() -> Caller {
     Caller::of(acme(), ScopeSet::all())
 }
 
-/// Everything that the use cases work on, and the use cases.
+/// The use cases, with the data that they work on.
 pub(crate) struct Office {
     pub(crate) store: MemoryStore,
     pub(crate) caller: Caller,
@@ -78,7 +78,7 @@ impl Office {
         }
     }
 
-    /// An office with one contact on file, and that was noted.
+    /// Opens an office with one contact on file, whose creation is not counted.
     pub(crate) async fn with_contact(fields: ContactChanges) -> (Self, Contact) {
         let mut office = Self::open();
         let contact = office.create(fields).await.unwrap();
@@ -86,13 +86,13 @@ impl Office {
         (office, contact)
     }
 
-    /// Looks at nothing that was written or recorded before.
+    /// Ignores everything that was written or recorded before.
     pub(crate) fn forget_outcomes(&mut self) {
         self.store.events.clear();
         self.saves = self.store.contacts.saves();
     }
 
-    /// Makes it that many seconds after [`OPENING`].
+    /// Sets the clock to `seconds` after [`OPENING`].
     pub(crate) fn set_clock(&mut self, seconds: i64) {
         self.clock.set(at(seconds));
     }
@@ -145,7 +145,7 @@ impl Office {
         begin_login_email(&mut self.store, &self.clock, &self.caller, id).await
     }
 
-    /// Does what follows once the mail was sent.
+    /// Takes the step after a mail that was sent.
     pub(crate) async fn finish_mail(
         &mut self,
         invitation: &LoginInvitation,
@@ -154,7 +154,7 @@ impl Office {
         finish_login_email(&mut self.store, &self.caller, invitation, hash).await
     }
 
-    /// Does what follows once the mail has failed.
+    /// Takes the step after a mail that failed.
     pub(crate) async fn abandon_mail(&mut self, invitation: &LoginInvitation) {
         let abandoned = abandon_login_email(&mut self.store, &self.caller, invitation).await;
         abandoned.unwrap();
@@ -174,12 +174,12 @@ impl Office {
         set_follow_blocks(&mut self.store, &self.clock, &self.caller, id, command).await
     }
 
-    /// The contact as it is kept.
+    /// The stored contact.
     pub(crate) fn stored(&self, id: ContactId) -> Contact {
         self.store.contacts.get(id).unwrap()
     }
 
-    /// The contact as an integrator sees it in full.
+    /// The contact in the full view, as integrators see it.
     pub(crate) fn view(&self, contact: &Contact) -> Value {
         serde_json::to_value(ContactView::new(
             contact,
@@ -190,7 +190,7 @@ impl Office {
         .unwrap()
     }
 
-    /// Asserts that `contact` is stored, and that the one event recorded since has this name and shows it in full.
+    /// Asserts that `contact` is stored, and that one event was recorded since, with this name and the full contact.
     #[track_caller]
     pub(crate) fn assert_recorded(&mut self, name: EventName, contact: &Contact) {
         assert_eq!(self.stored(contact.id), *contact);
@@ -216,12 +216,12 @@ impl Office {
     }
 }
 
-/// What a body says.
+/// Reads a body.
 pub(crate) fn changes(body: Value) -> ContactChanges {
     serde_json::from_value(body).unwrap()
 }
 
-/// A contact with that name and nothing else.
+/// A contact with nothing but that name.
 pub(crate) fn named(name: &str) -> ContactChanges {
     changes(json!({"name": name}))
 }
@@ -244,7 +244,7 @@ pub(crate) fn faults<T: std::fmt::Debug>(outcome: Result<T, ContactError>) -> Ve
     }
 }
 
-/// Changes that are known to be valid, of a contact that there is.
+/// Validated changes of an existing contact.
 pub(crate) fn valid(changes: ContactChanges) -> Valid<ContactChanges> {
     let (business, now) = (&acme(), at(0));
     Valid::new(changes, |changes| {

@@ -1,42 +1,42 @@
 //! Numbering plans.
 //!
-//! They are data, which `cargo xtask codegen` takes from the crate `phonenumber`. That crate itself spends 60 ms on them when the first
-//! number is read after a start, and 5 MB for good: it prepares the patterns of all countries. Here a pattern is prepared
-//! when a number of its country comes up.
+//! They are data, which `cargo xtask codegen` takes from the crate `phonenumber`. That crate itself spends 60 ms on them when the
+//! first number is read after a start, and keeps 5 MB for good, because it compiles the patterns of all countries. Here a pattern
+//! is compiled when it is first needed.
 
 use std::sync::{LazyLock, OnceLock};
 
 use regex::Regex;
 use serde::Deserialize;
 
-/// By country code; of those that share one, the main one comes first.
+/// All plans, by country code. The main plan comes first among those that share a code.
 static PLANS: LazyLock<Vec<Plan>> =
     LazyLock::new(|| serde_json::from_str(include_str!("plans.json")).unwrap_or_default());
 
-/// The numbering plan of a country, or of none, as satellites have.
+/// The numbering plan of a country, or of a service without a country, such as satellites.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Plan {
-    /// ISO 3166, two letters; `001` for one that is no country's.
+    /// ISO 3166, two letters; `001` for a plan without a country.
     country: String,
-    /// What is dialled from abroad before the number.
+    /// The country code, which callers from abroad dial before the number.
     pub(super) code: u16,
-    /// What is dialled before the code of another country.
+    /// The prefix for calls abroad, dialled before the code of another country.
     international_prefix: Option<Pattern>,
-    /// What is dialled before the number from within the country.
+    /// The prefix that callers within the country dial before the number.
     pub(super) national_prefix: Option<String>,
-    /// The same where it is not always the same, or more than a prefix.
+    /// A pattern of that prefix, if it varies or carries more than a prefix.
     prefix: Option<Pattern>,
-    /// What takes the place of that.
+    /// The replacement for what `prefix` matches.
     transform: Option<String>,
-    /// A number without any of these.
+    /// The pattern of a number without any of these prefixes.
     number: Pattern,
-    /// How many digits such numbers have.
+    /// The possible numbers of digits.
     lengths: Vec<usize>,
 }
 
 impl Plan {
-    /// The plan of the country of this code in ISO 3166.
+    /// The plan of the country with this code in ISO 3166.
     pub(super) fn of_country(country: &str) -> Option<&'static Self> {
         PLANS.iter().find(|plan| plan.country == country)
     }
@@ -48,8 +48,8 @@ impl Plan {
         PLANS.get(first..end).unwrap_or_default()
     }
 
-    /// What follows the digits by which one dials abroad; `None` if the number does not begin with them.
-    pub(super) fn behind_international_prefix<'a>(&self, dialled: &'a str) -> Option<&'a str> {
+    /// Returns the digits after the prefix for calls abroad; `None` if the number does not begin with it.
+    pub(super) fn after_international_prefix<'a>(&self, dialled: &'a str) -> Option<&'a str> {
         let prefix = self.international_prefix.as_ref()?.regex()?.find(dialled)?;
         (prefix.start() == 0).then_some(&dialled[prefix.end()..])
     }
@@ -62,31 +62,32 @@ impl Plan {
         let found = prefix.captures(digits)?;
         let whole = found.get(0).filter(|whole| whole.start() == 0)?;
         let has_last_group = found.len() > 1 && found.get(found.len() - 1).is_some();
-        // Where a plan has a rule, the prefix is more than a prefix: it takes part of the number along.
+        // Where a plan has a rule, the prefix is more than a prefix: its match contains a part of the number.
         match self.transform.as_deref().filter(|_| has_last_group) {
             Some(rule) => Some(prefix.replace(digits, rule).into_owned()),
             None => Some(digits[whole.end()..].to_owned()),
         }
     }
 
-    /// Whether the plan's pattern describes the whole number.
+    /// Returns `true` if the plan's pattern matches the whole number.
     pub(super) fn describes(&self, digits: &str) -> bool {
         self.found(digits) == Some(digits.len()) && self.lengths.contains(&digits.len())
     }
 
-    /// Whether the plan has numbers that begin like this and are as long. Numbers kept for fiction and tests are among them.
+    /// Returns `true` if the plan has numbers of this length with this beginning. Numbers kept for fiction and tests are among
+    /// them.
     pub(super) fn allows(&self, digits: &str) -> bool {
         self.lengths.contains(&digits.len()) && self.found(digits).is_some()
     }
 
-    /// Up to where the pattern describes the number, from its beginning.
+    /// Returns the end of the match at the beginning of the number.
     fn found(&self, digits: &str) -> Option<usize> {
         let found = self.number.regex()?.find(digits)?;
         (found.start() == 0).then_some(found.end())
     }
 }
 
-/// A regular expression, prepared when it is first used.
+/// A regular expression, compiled on first use.
 #[derive(Debug, Deserialize)]
 #[serde(from = "String")]
 struct Pattern {

@@ -1,5 +1,5 @@
-//! Fuzzing of parsers: each is run on texts that are made of what has a meaning to it, in all manner of orders and repetitions, for some
-//! seconds, and may take no more than a bounded time for any of them.
+//! Fuzzing of parsers. A parser runs for some seconds on texts that combine and repeat its own tokens in many orders, and must
+//! finish each text within a bounded time.
 
 #![expect(
     clippy::panic,
@@ -14,22 +14,22 @@ use std::{
     time::Duration,
 };
 
-/// The variable that says how many seconds each proof takes.
+/// The environment variable with the seconds that each test takes.
 pub const SECONDS: &str = "FORECOURT_PROVE_SECONDS";
-/// How many it takes where nothing is said.
+/// The seconds that a test takes if the variable is not set.
 const DEFAULT_SECONDS: u64 = 5;
-/// How long a text may be worked on: far longer than any takes, since other work may slow it down and tests are not optimised, and far
-/// shorter than one takes whose work grows with a power of its length.
+/// The time limit for one text. It is far longer than any text takes, since other work may slow the parser down and tests are not
+/// optimised. It is far shorter than a parser takes whose work grows with a power of the length.
 pub const MAX_TIME: Duration = Duration::from_secs(5);
 
-/// What the time is taken with.
+/// A clock for the time that a parser takes.
 pub struct Stopwatch {
     elapsed: Box<dyn Fn() -> Duration>,
     time: Duration,
 }
 
 impl Stopwatch {
-    /// One that shows what `elapsed` says, for a proof of so many `seconds`: the value of [`SECONDS`], if it has one.
+    /// A stopwatch that shows the time of `elapsed`, for a test of so many `seconds`: the value of [`SECONDS`], if it is set.
     pub fn new(elapsed: impl Fn() -> Duration + 'static, seconds: Option<&str>) -> Self {
         let seconds = seconds.and_then(|seconds| seconds.parse().ok());
         Self {
@@ -41,7 +41,7 @@ impl Stopwatch {
     /// Runs `parse` on a text.
     ///
     /// # Panics
-    /// If `parse` does, or takes longer than `limit`.
+    /// If `parse` panics, or takes longer than `limit`.
     pub fn within(&self, limit: Duration, text: &[u8], parse: &mut impl FnMut(&[u8])) {
         let begin = (self.elapsed)();
         let outcome = catch_unwind(AssertUnwindSafe(|| parse(text)));
@@ -64,22 +64,22 @@ impl fmt::Debug for Stopwatch {
     }
 }
 
-/// What the texts are made of.
+/// The material of the texts.
 #[derive(Clone, Copy, Debug)]
 pub struct Fuzz<'a> {
-    /// Texts that the parser reads to their end. Others begin as one of these.
+    /// Texts that the parser reads to their end. Every other text is derived from one of these.
     pub corpus: &'a [&'a [u8]],
-    /// What has a meaning to the parser. `#` in it becomes a number, another one each time.
+    /// Tokens of the parser. `#` in a token becomes a number, a different one each time.
     pub tokens: &'a [&'a [u8]],
-    /// How long a text may become, in bytes.
+    /// The maximum length of a text, in bytes.
     pub max_bytes: usize,
 }
 
 impl Fuzz<'_> {
-    /// Runs `parse` on texts until the time is over.
+    /// Runs `parse` on texts until the time is up.
     ///
     /// # Panics
-    /// If `parse` does, or takes longer than [`MAX_TIME`] for a text. The text is printed.
+    /// If `parse` panics, or takes longer than [`MAX_TIME`] for a text. The text is printed.
     pub fn run(&self, stopwatch: &Stopwatch, mut parse: impl FnMut(&[u8])) {
         for text in self.corpus {
             stopwatch.within(MAX_TIME, text, &mut parse);
@@ -92,7 +92,7 @@ impl Fuzz<'_> {
         println!("{number} texts");
     }
 
-    /// The text of that number: always the same.
+    /// Returns the text of that number, which is always the same.
     pub fn text(&self, number: u64) -> Vec<u8> {
         let mut random = Random(number);
         let mut text = random.of(self.corpus).unwrap_or_default().to_vec();
@@ -127,7 +127,7 @@ impl Fuzz<'_> {
                 let token = self.repeated(1, random);
                 text.splice(at..at, token.into_iter().take(room));
             }
-            // What lies within each other, and what is long.
+            // Nested and long texts.
             6 => {
                 let count = random.count(room);
                 let (open, close) = (self.repeated(count, random), self.repeated(count, random));
@@ -142,7 +142,7 @@ impl Fuzz<'_> {
         }
     }
 
-    /// One or two tokens, so many times.
+    /// Repeats one or two tokens `count` times.
     fn repeated(&self, count: usize, random: &mut Random) -> Vec<u8> {
         let first = random.of(self.tokens).unwrap_or_default();
         let second = match random.below(2) {
@@ -177,14 +177,14 @@ impl Random {
         number ^ (number >> 31)
     }
 
-    /// A number below `limit`; 0 if there is none.
+    /// Returns a number below `limit`; 0 if there is none.
     fn below(&mut self, limit: usize) -> usize {
         let limit = u64::try_from(limit).unwrap_or(u64::MAX);
         let number = self.next().checked_rem(limit).unwrap_or_default();
         usize::try_from(number).unwrap_or_default()
     }
 
-    /// How often to repeat something: now a few times, now as often as there is room for.
+    /// Returns a number of repetitions: sometimes a few, sometimes as many as there is room for.
     fn count(&mut self, room: usize) -> usize {
         match self.below(4) {
             0 => room,

@@ -1,6 +1,6 @@
-//! Having an analyst read a lead's conversation: what it is given, and what becomes of its answer.
+//! The use cases of assessments: preparing a conversation for an analyst, and applying the answer.
 //!
-//! Between the two no transaction is open. Where an answer is applied, the conversation must be the one that was read.
+//! No transaction is open between the two. An answer is applied only if the conversation is still the one that was read.
 
 use forecourt_accounts::Business;
 use forecourt_kernel::{BusinessId, Clock, StoreError};
@@ -11,18 +11,18 @@ use crate::{
     JunkedBy, Lead, LeadDraft, LeadError, LeadStatus, conversation::conversation,
 };
 
-/// What became of an assessment.
+/// The result of applying an assessment.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Applied {
-    /// The lead says it now.
+    /// The lead has the assessment now.
     Applied(Box<Lead>),
-    /// The conversation has gone on, or another server has it: it is read again, and this assessment counts for nothing.
+    /// The conversation has changed, or another server has it. It is read again, and this assessment is discarded.
     Outdated,
     /// The lead is deleted.
     Gone,
 }
 
-/// The conversation that was leased; `None` if its lead is deleted, and then nothing is left to be done.
+/// Returns the leased conversation. `None` if its lead is deleted; then there is nothing left to do.
 ///
 /// # Errors
 /// [`LeadError::Store`].
@@ -36,8 +36,8 @@ pub async fn begin_assessment(
     Ok(Some(read(store, due.business, &lead).await?))
 }
 
-/// Writes what an analyst made of `read` onto the lead, as far as it keeps within its bounds, and records the event. A lead that
-/// was never replied to becomes junk if the analyst is all but certain that it is.
+/// Applies an analyst's assessment of `read` to the lead, without texts that are out of bounds, and records the event. A lead
+/// that was never replied to becomes junk if the analyst is almost certain that it is.
 ///
 /// # Errors
 /// [`LeadError::Store`].
@@ -106,7 +106,7 @@ pub async fn apply_assessment(
     Ok(Applied::Applied(Box::new(lead)))
 }
 
-/// What is read of a lead as it is now.
+/// Returns the conversation of a lead in its current state.
 async fn read(
     store: &mut dyn ConversationReader,
     business: BusinessId,

@@ -1,4 +1,4 @@
-//! What is written on a lead: the messages of its conversation, and notes.
+//! The use cases of the messages and notes of a lead.
 
 use forecourt_accounts::{Business, Caller};
 use forecourt_kernel::{
@@ -16,7 +16,7 @@ use crate::{
     message::{validate_lead_note, validate_message},
 };
 
-/// The newest messages of a lead, as many as are ever looked at together.
+/// The page of a lead's newest messages, with the maximum number that is read together.
 pub(super) fn newest() -> PageRequest {
     PageRequest {
         position: Position::After(Cursor::at([i64::MAX])),
@@ -24,7 +24,7 @@ pub(super) fn newest() -> PageRequest {
     }
 }
 
-/// A page of a lead's messages, newest first.
+/// Returns a page of a lead's messages, newest first.
 ///
 /// # Errors
 /// [`LeadError::NotFound`], [`LeadError::Store`].
@@ -38,7 +38,7 @@ pub async fn list_messages(
     messages.ok_or(LeadError::NotFound(lead))
 }
 
-/// One message of a lead.
+/// Returns one message of a lead.
 ///
 /// # Errors
 /// [`LeadError::NotFound`], then [`LeadError::MessageNotFound`]; [`LeadError::Store`].
@@ -53,8 +53,8 @@ pub async fn read_message(
     found.ok_or(LeadError::MessageNotFound(id))
 }
 
-/// The mail that [`add_message`] would queue for `message`, as far as its recipient goes; `None` if it would queue none. A caller
-/// asks the mail server whether it takes the recipient, outside of any transaction, and only then adds the message.
+/// Returns the mail that [`add_message`] would queue for `message`, to check its recipient; `None` if it would queue none. A
+/// caller asks the mail server outside of any transaction if it accepts the recipient, and only then adds the message.
 ///
 /// # Errors
 /// As for [`add_message`].
@@ -78,13 +78,14 @@ pub async fn outgoing_mail(
     )))
 }
 
-/// Adds a message to a lead's conversation: the lead is `new_message` or `replied` from then on, at its next version, and an
-/// event reports it. One of the business that goes by email is queued as a mail; one that came in has the conversation read.
+/// Adds a message to a lead's conversation. The lead's status becomes `new_message` or `replied`, its version is raised, and an
+/// event is recorded. A message from the business by email is queued as a mail. A message from the sender requests a reading of
+/// the conversation.
 ///
 /// # Errors
-/// [`LeadError::Invalid`] as [`validate_message`] finds, then [`LeadError::NotFound`], then [`LeadError::VersionMismatch`], then
-/// [`LeadError::NoAddress`] if it is to be mailed and the lead has no email address, then [`LeadError::TooManyMails`] if the business
-/// has sent as many mails as it may in a day; [`LeadError::Store`].
+/// [`LeadError::Invalid`] as found by [`validate_message`], then [`LeadError::NotFound`], then [`LeadError::VersionMismatch`].
+/// For a message to be mailed, then [`LeadError::NoAddress`] if the lead has no email address, then [`LeadError::TooManyMails`]
+/// if the business has reached its daily number of mails. [`LeadError::Store`].
 pub async fn add_message(
     store: &mut dyn ConversationStore,
     clock: &dyn Clock,
@@ -128,7 +129,7 @@ pub async fn add_message(
     Ok(added)
 }
 
-/// A page of a lead's notes, newest first.
+/// Returns a page of a lead's notes, newest first.
 ///
 /// # Errors
 /// [`LeadError::NotFound`], [`LeadError::Store`].
@@ -142,7 +143,7 @@ pub async fn list_lead_notes(
     notes.ok_or(LeadError::NotFound(lead))
 }
 
-/// One note of a lead.
+/// Returns one note of a lead.
 ///
 /// # Errors
 /// [`LeadError::NotFound`], then [`LeadError::NoteNotFound`]; [`LeadError::Store`].
@@ -157,11 +158,11 @@ pub async fn read_lead_note(
     found.ok_or(LeadError::NoteNotFound(id))
 }
 
-/// Adds a note to a lead. That is no change of the lead: its stamp stays, and no event reports it (decisions §9).
+/// Adds a note to a lead. The lead itself does not change: its stamp stays, and there is no event (decisions §9).
 ///
 /// # Errors
-/// [`LeadError::Invalid`] as [`validate_lead_note`] finds, then [`LeadError::NotFound`], then [`LeadError::VersionMismatch`], then
-/// [`LeadError::Invalid`] if the lead has as many notes as it may have; [`LeadError::Store`].
+/// [`LeadError::Invalid`] as found by [`validate_lead_note`], then [`LeadError::NotFound`], then [`LeadError::VersionMismatch`],
+/// then [`LeadError::Invalid`] if the lead has the maximum number of notes; [`LeadError::Store`].
 pub async fn add_lead_note(
     store: &mut dyn ConversationStore,
     clock: &dyn Clock,
@@ -194,22 +195,23 @@ pub async fn delete_lead_note(
     if !store.delete_lead_note(by.business_id(), id, note).await? {
         return Err(LeadError::NoteNotFound(note));
     }
-    // Last, since what does not exist comes first; the transaction takes the deletion back.
+    // Last, because a missing note takes precedence. The transaction undoes the deletion.
     Ok(precondition.check(lead.version)?)
 }
 
-/// Whether the message is sent as a mail: it is the business's, and its channel is email.
+/// Returns `true` if the message is sent as a mail: it is from the business, and its channel is email.
 fn is_mailed(message: &NewMessage, lead: &LeadDraft) -> bool {
     message.direction == Direction::Out && message.channel.unwrap_or(lead.channel) == LeadChannel::Email
 }
 
-/// The address that the lead is answered at.
+/// Returns the address for answers to the lead.
 fn address(lead: &LeadDraft) -> Result<String, LeadError> {
     let address = lead.email.parse::<Email>();
     Ok(address.map_err(|_| LeadError::NoAddress)?.into_string())
 }
 
-/// The mail that a reply continues: the latest that was sent, or else the one that the lead was made of.
+/// Returns the `Message-ID` of the mail that a reply continues: the latest sent mail, or else the mail that the lead was created
+/// from.
 fn continued(lead: &LeadDraft, newest_first: &[LeadMessage]) -> Option<String> {
     let was_mailed =
         |message: &&LeadMessage| message.direction == Direction::Out && message.channel == LeadChannel::Email;
@@ -236,7 +238,7 @@ fn reply_mail(
         message: &message.body,
     };
     let mut mail = business.mail(address, &content);
-    // It ends as the reply does, without the line break that ends the template.
+    // Ends like the reply, without the line break at the end of the template.
     if mail.text.ends_with('\n') {
         mail.text.pop();
     }

@@ -1,4 +1,4 @@
-//! What every store of conversations must do.
+//! The contract suite for stores of conversations.
 
 use forecourt_accounts::Business;
 use forecourt_kernel::{BusinessId, Cursor, LeadId, Page, PageRequest, Position, StaffId, Timestamp};
@@ -6,7 +6,7 @@ use forecourt_reference::LeadChannel;
 
 use crate::{ConversationStore, Direction, DueAssessment, LeadDraft, LeadMessage, NewLeadNote, NewMessage};
 
-/// The moment that is so many seconds after the beginning of the tests.
+/// The moment `seconds` after the beginning of the tests.
 fn at(seconds: i64) -> Timestamp {
     Timestamp::from_epoch_seconds(1_772_357_400 + seconds)
 }
@@ -26,7 +26,7 @@ fn ids<T>(page: Option<Page<T>>, id: impl Fn(&T) -> i64) -> Vec<i64> {
     page.items.iter().map(id).collect()
 }
 
-/// Checks a store of conversations that has these two businesses and no lead yet.
+/// Tests that `store` meets the contract of a store of conversations. It must have these two businesses and no leads.
 pub async fn conversation_store_contract(store: &mut dyn ConversationStore, ours: &Business, theirs: &Business) {
     let draft = LeadDraft::blank(&ours.catalogue);
     let (our_id, their_id) = (ours.id, theirs.id);
@@ -202,7 +202,7 @@ async fn assessments_contract(store: &mut dyn ConversationStore, leads: [(Busine
         []
     );
 
-    // Of two businesses each has its share, the one behind the last one first.
+    // Two businesses get one each, and the one after the last comes first.
     let taken = store
         .take_assessments(first.0, at(9), at(100), 2)
         .await
@@ -229,8 +229,8 @@ async fn assessments_contract(store: &mut dyn ConversationStore, leads: [(Busine
         []
     );
 
-    // One that is finished is gone; one that is put back comes again, and so does one whose lease is over or that is to be read
-    // anew, and then the former lease counts for nothing.
+    // A finished conversation is gone. One that is put back comes again, and so does one whose lease has ended or that is to be
+    // read anew. The former lease is then without effect.
     let [of_first, of_second, of_third, of_other] = leads.map(|lead| due(lead, at(100), 0));
     assert!(store.finish_assessment(&of_first).await.expect("an answer"));
     assert!(!store.finish_assessment(&of_first).await.expect("an answer"));

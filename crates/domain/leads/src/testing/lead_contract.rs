@@ -1,4 +1,4 @@
-//! What every store of leads must do.
+//! The contract suite for stores of leads.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,23 +16,23 @@ use crate::{
     LeadStore, LeadVehicle, Rating, SenderKeys, SuggestedBy, VehicleChoice, VehicleClue,
 };
 
-/// What the businesses have before the contract begins: no leads, but contacts and vehicles.
+/// The records of the businesses before the suite begins: no leads, but contacts and vehicles.
 #[derive(Clone, Debug)]
 pub struct Surroundings {
-    /// The business that the contract works in.
+    /// The business that the suite works in.
     pub ours: BusinessId,
-    /// Another one, with the same kind of records.
+    /// Another business, with the same kinds of records.
     pub theirs: BusinessId,
-    /// Two contacts of ours that have no email and no number in common, and all that our contacts have; the first has an email
-    /// and two numbers.
+    /// Two contacts of `ours`, the only ones. They have no email and no number in common, and the first has an email and two
+    /// numbers.
     pub contacts: [KnownContact; 2],
-    /// Five vehicles of ours, in the order of their ids; the last two are alike in all by which a vehicle is described.
+    /// Five vehicles of `ours`, in the order of their ids. The last two are equal in everything by which a vehicle is described.
     pub vehicles: [KnownVehicle; 5],
-    /// A vehicle of the other business, of which nothing is known.
+    /// A vehicle of `theirs` about which nothing is known.
     pub their_vehicle: KnownVehicle,
 }
 
-/// What a store has after [`lead_store_contract`], for readers to find.
+/// The leads that [`lead_store_contract`] leaves in a store, for readers to find.
 #[derive(Clone, Debug)]
 pub struct LeadBook {
     business: BusinessId,
@@ -41,7 +41,7 @@ pub struct LeadBook {
 }
 
 impl LeadBook {
-    /// The leads that pass, newest first.
+    /// Returns the leads that pass the filter, newest first.
     fn passing(&self, filter: &LeadFilter) -> Vec<Lead> {
         let concerns = |lead: &Lead| filter.matches(lead, |vehicle| self.associations.contains(&(vehicle, lead.id)));
         self.leads
@@ -57,7 +57,7 @@ fn at(seconds: i64) -> Timestamp {
     Timestamp::from_epoch_seconds(1_790_000_000 + seconds)
 }
 
-/// The greatest page.
+/// The largest page.
 fn all() -> PageRequest {
     PageRequest {
         per_page: PageRequest::MAX_PER_PAGE,
@@ -65,10 +65,10 @@ fn all() -> PageRequest {
     }
 }
 
-/// Holds `store` to all that a store of leads must do, and leaves leads in it for [`lead_reader_contract`].
+/// Tests that `store` meets the contract of a store of leads, and leaves leads in it for [`lead_reader_contract`].
 ///
 /// # Panics
-/// If it does not do it.
+/// If the store violates the contract.
 pub async fn lead_store_contract(store: &mut dyn LeadStore, around: &Surroundings) -> LeadBook {
     let Surroundings { ours, theirs, .. } = *around;
     knows_contacts_and_vehicles(store, around).await;
@@ -88,10 +88,10 @@ pub async fn lead_store_contract(store: &mut dyn LeadStore, around: &Surrounding
     book
 }
 
-/// Holds `reader` to the lists of what [`lead_store_contract`] has stored.
+/// Tests that `reader` lists the leads that [`lead_store_contract`] has stored.
 ///
 /// # Panics
-/// If a list does not have what passes its filter.
+/// If a list is not the leads that pass its filter.
 pub async fn lead_reader_contract(reader: &mut dyn LeadReader, book: &LeadBook) {
     for lead in book.leads.values() {
         assert_eq!(stored(reader, book.business, lead.id).await.as_ref(), Some(lead));
@@ -168,7 +168,7 @@ async fn knows_contacts_and_vehicles(store: &mut dyn LeadStore, around: &Surroun
     for (keys, by) in [
         (keys(&email, "", ""), Some(SuggestedBy::Email)),
         (keys(&email, mobile, phone), Some(SuggestedBy::Email)),
-        // Its landline is a mobile to the sender.
+        // The contact's landline is the sender's mobile.
         (keys(stranger, phone, ""), Some(SuggestedBy::Mobile)),
         (keys("", "", mobile), Some(SuggestedBy::Phone)),
         (keys(stranger, "", "+447700900000"), None),
@@ -326,7 +326,7 @@ async fn never_lets_stamps_run_against_ids(store: &mut dyn LeadStore, ours: Busi
         assert_eq!(lead.reference, first.reference + number);
         assert_eq!((lead.created, lead.updated), (at(expected), at(expected)));
         assert_eq!(stored(store, ours, lead.id).await, Some(lead.clone()));
-        // A change does not come before its lead either.
+        // A change is not earlier than its lead either.
         let changed = Lead {
             updated: at(7),
             ..lead.clone()
@@ -371,7 +371,7 @@ async fn associates_each_vehicle_once(store: &mut dyn LeadStore, around: &Surrou
     assert_eq!(listed(store, ours, &concerning(cars[0].id)).await, [one]);
     assert!(listed(store, theirs, &concerning(cars[0].id)).await.is_empty());
 
-    // A lead that does not concern it, and another business, have nothing to forget.
+    // Another lead and another business have no association to remove.
     for (business, lead, car) in [(ours, other, 0), (theirs, one, 2), (ours, LeadId::new(i64::MAX), 2)] {
         let forgotten = store.dissociate_vehicle(business, lead, cars[car].id).await;
         assert!(!forgotten.expect("an answer"));
@@ -407,7 +407,7 @@ async fn associates_each_vehicle_once(store: &mut dyn LeadStore, around: &Surrou
         );
     }
 
-    // A deleted lead concerns nothing.
+    // A deleted lead has no vehicles.
     store.delete_lead(ours, one).await.expect("it is deleted");
     store.delete_lead(ours, one).await.expect("it is gone already");
     assert_eq!(stored(store, ours, one).await, None);
@@ -494,7 +494,7 @@ fn a_draft(choices: &mut Choices) -> LeadDraft {
     }
 }
 
-/// Stores some hundred leads of every sort, of which many are changed and some deleted; another business's look just the same.
+/// Stores several hundred leads of every kind, many of them changed and some deleted. Another business gets equal ones.
 async fn fill(store: &mut dyn LeadStore, around: &Surroundings) -> LeadBook {
     let (business, mut choices) = (around.ours, Choices::new(3));
     let before = store
@@ -532,7 +532,7 @@ async fn fill(store: &mut dyn LeadStore, around: &Surroundings) -> LeadBook {
             _ => {}
         }
     }
-    // A sixth of the leads concern none.
+    // A sixth of the leads have no vehicle.
     let mut associations = BTreeSet::new();
     for (lead, turn) in leads.values_mut().zip((0..6).cycle()) {
         if let Some(known) = around.vehicles.get(turn) {
@@ -554,7 +554,7 @@ async fn fill(store: &mut dyn LeadStore, around: &Surroundings) -> LeadBook {
     }
 }
 
-/// A filter with every member set, to what some lead has more often than not.
+/// A filter with every member set, most often to a value that some lead has.
 fn a_filter(choices: &mut Choices, book: &LeadBook) -> LeadFilter {
     let leads: Vec<&Lead> = book.leads.values().collect();
     let lead = *choices.pick(&leads);
@@ -594,10 +594,10 @@ fn a_filter(choices: &mut Choices, book: &LeadBook) -> LeadFilter {
     }
 }
 
-/// What a filter narrows by. A new member is refused here until it is named, and then has to be tested.
+/// Lists the members of a filter. A new member does not compile until it is named here, and then it must be tested.
 macro_rules! members {
     ($($member:ident),+) => {
-        /// Each member of a filter by name, alone.
+        /// Returns a filter for each member, with its name.
         fn members(filter: &LeadFilter) -> Vec<(&'static str, LeadFilter)> {
             let LeadFilter { $($member),+ } = filter.clone();
             vec![$({
@@ -606,7 +606,7 @@ macro_rules! members {
             }),+]
         }
 
-        /// The combination of both filters, which are about different members.
+        /// Combines two filters that set different members.
         fn both(one: &LeadFilter, other: &LeadFilter) -> LeadFilter {
             let (one, other) = (one.clone(), other.clone());
             LeadFilter { $($member: one.$member.or(other.$member),)+ }
@@ -618,7 +618,7 @@ members! {
     site, status, channel, reference, name, email, phone, mobile, contact, vehicle, rating_min, created, updated
 }
 
-/// The list is what passes, by number and by cursor, and so is the one in the simple view.
+/// Asserts that the lists, by number and by cursor and in both views, have the leads that pass the filter.
 async fn assert_lists(reader: &mut dyn LeadReader, book: &LeadBook, filter: &LeadFilter) {
     let expected = book.passing(filter);
     assert_pages(

@@ -1,4 +1,4 @@
-//! Leads in memory, with what is written on them.
+//! Leads in memory, with their messages and notes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,10 +16,10 @@ use crate::{
     StockVehicle, VehicleChoice, VehicleClue,
 };
 
-/// A contact that the business has, as far as leads ask for it.
+/// The data of a business's contact that leads need.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KnownContact {
-    /// Which contact.
+    /// The contact's id.
     pub id: ContactId,
     /// The email address; empty if unknown.
     pub email: String,
@@ -27,35 +27,35 @@ pub struct KnownContact {
     pub numbers: [String; 2],
 }
 
-/// A vehicle that the business has, as far as leads ask for it.
+/// The data of a business's vehicle that leads need.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KnownVehicle {
-    /// What leads show of it.
+    /// The data that leads show.
     pub vehicle: StockVehicle,
-    /// Its stock number, and the dealership's own reference, which counts as one where no stock number fits; empty if it has none.
+    /// Its stock number, and the dealership's own reference, which is used if no stock number matches. Empty if it has none.
     pub numbers: [String; 2],
     /// Its vehicle identification number; empty if unknown.
     pub vin: String,
 }
 
-/// Whether a vehicle's text is the one that is looked for.
+/// Returns `true` if the text of a vehicle is the one searched for.
 fn same(text: &str, wanted: &str) -> bool {
     !text.is_empty() && fold(text) == fold(wanted)
 }
 
-/// A registration mark as it is compared.
+/// Returns a registration mark in the form in which marks are compared.
 fn mark(text: &str) -> String {
     text.replace(' ', "").to_uppercase()
 }
 
-/// The numbers that a business has given to its leads.
+/// The reference numbers that a business has assigned to its leads.
 #[derive(Clone, Copy, Debug)]
 struct Given {
     reference: i64,
     created: Timestamp,
 }
 
-/// Leads in memory, with what is written on them, and what the businesses have otherwise as far as leads ask for it.
+/// Leads in memory, with their messages and notes, and the data of contacts and vehicles that leads need.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryLeads {
     leads: BTreeMap<LeadId, (BusinessId, Lead)>,
@@ -65,7 +65,7 @@ pub struct MemoryLeads {
     associations: BTreeMap<(VehicleId, LeadId), Timestamp>,
     messages: Vec<LeadMessage>,
     notes: Vec<LeadNote>,
-    /// When each conversation that waits is due, and how often it was tried.
+    /// The time at which each waiting conversation is due, and the number of attempts.
     waiting: BTreeMap<(BusinessId, LeadId), (Timestamp, u32)>,
     /// The mails that have become leads.
     mails: BTreeSet<(BusinessId, String)>,
@@ -80,34 +80,34 @@ impl MemoryLeads {
         self.leads.values().map(|(_, lead)| lead)
     }
 
-    /// The lead of that id, whosever it is.
+    /// Returns the lead with that id of any business.
     pub fn get(&self, id: LeadId) -> Option<&Lead> {
         self.leads.get(&id).map(|(_, lead)| lead)
     }
 
-    /// How often a lead was saved, be it with the same content.
+    /// The number of times that a lead was saved, even with the same content.
     pub const fn saves(&self) -> usize {
         self.saves
     }
 
-    /// Which leads concern which vehicles.
+    /// Returns the associations of leads with vehicles.
     pub fn associations(&self) -> impl ExactSizeIterator<Item = (LeadId, VehicleId)> {
         self.associations.keys().map(|(vehicle, lead)| (*lead, *vehicle))
     }
 
-    /// The conversations that wait to be read, or are leased.
+    /// Returns the conversations that wait to be read, or are leased.
     pub fn waiting(&self) -> Vec<LeadId> {
         self.waiting.keys().map(|(_, lead)| *lead).collect()
     }
 
-    /// Lets the business have that contact, in the place of one of the same id.
+    /// Adds a contact to the business, and replaces one with the same id.
     pub fn know_contact(&mut self, business: BusinessId, contact: KnownContact) {
         self.contacts.retain(|(_, known)| known.id != contact.id);
         self.contacts.push((business, contact));
         self.contacts.sort_by_key(|(_, known)| known.id);
     }
 
-    /// Lets the business have that vehicle, in the place of one of the same id.
+    /// Adds a vehicle to the business, and replaces one with the same id.
     pub fn know_vehicle(&mut self, business: BusinessId, vehicle: KnownVehicle) {
         self.vehicles
             .retain(|(_, known)| known.vehicle.id != vehicle.vehicle.id);
@@ -115,12 +115,12 @@ impl MemoryLeads {
         self.vehicles.sort_by_key(|(_, known)| known.vehicle.id);
     }
 
-    /// Notes that the lead concerns the vehicle, be it one that the business is not known to have.
+    /// Associates the vehicle with the lead, even if the business is not known to have it.
     pub fn associate(&mut self, lead: LeadId, vehicle: VehicleId, at: Timestamp) {
         self.associations.entry((vehicle, lead)).or_insert(at);
     }
 
-    /// Lets reads of the lead fail from now on, or succeed again.
+    /// Makes reads of the lead fail from now on, or succeed again.
     pub fn set_readable(&mut self, lead: LeadId, readable: bool) {
         if readable {
             self.unreadable.remove(&lead);
@@ -129,7 +129,7 @@ impl MemoryLeads {
         }
     }
 
-    /// Drops all that a business has.
+    /// Removes everything that a business has.
     pub fn forget_business(&mut self, business: BusinessId) {
         let own: Vec<_> = self
             .leads
@@ -156,7 +156,7 @@ impl MemoryLeads {
         owned.map(|(_, lead)| lead)
     }
 
-    /// The lead with the vehicles that it concerns.
+    /// Returns the lead with the vehicles that it concerns.
     fn shown(&self, lead: &Lead) -> Lead {
         let associated = self.associations.iter().filter(|((_, of), _)| *of == lead.id);
         let mut associated: Vec<(Timestamp, VehicleId)> =
@@ -178,7 +178,7 @@ impl MemoryLeads {
         self.last_id
     }
 
-    /// Ends a lease that is in force; answers how often the conversation was tried.
+    /// Ends a lease that is in force, and returns the number of attempts.
     fn end(&mut self, due: &DueAssessment) -> Option<u32> {
         let key = (due.business, due.lead);
         let (lease, attempts) = *self.waiting.get(&key)?;
@@ -189,21 +189,21 @@ impl MemoryLeads {
     }
 }
 
-/// What keeps leads in memory, perhaps beside other records: with an event log and an outbox, it is a [`LeadStore`] and a
+/// A type that keeps leads in memory, perhaps with other records. With an event log and an outbox it is a [`LeadStore`] and a
 /// [`ConversationStore`].
 pub trait HoldsLeads: Send {
     /// The leads.
     fn held_leads(&mut self) -> &mut MemoryLeads;
 }
 
-/// A whole store: leads, the events of their changes, and the mails that they cause.
+/// A complete store: leads, the events of their changes, and the mails that they cause.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryStore {
     /// The leads.
     pub leads: MemoryLeads,
-    /// What was recorded.
+    /// The recorded events.
     pub events: MemoryEvents,
-    /// What was queued.
+    /// The queued mails.
     pub mails: MemoryMails,
 }
 

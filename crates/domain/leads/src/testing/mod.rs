@@ -1,8 +1,8 @@
-//! A store in memory, and what every store of leads must do.
+//! A store in memory, and the contract suites for stores of leads.
 //!
-//! [`MemoryStore`] is a whole [`LeadStore`](crate::LeadStore) and [`ConversationStore`](crate::ConversationStore).
-//! [`lead_store_contract`] and [`conversation_store_contract`] hold any store to what the ports promise:
-//! `examples/own_storage.rs` shows how a team runs them on its own.
+//! [`MemoryStore`] is a complete [`LeadStore`](crate::LeadStore) and [`ConversationStore`](crate::ConversationStore).
+//! [`lead_store_contract`] and [`conversation_store_contract`] test any store against the contract of the ports. The example
+//! `own_storage` of the crate for reviews shows how a team runs such a suite on its own storage.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "this is for tests, which fail so")]
 

@@ -1,4 +1,4 @@
-//! Leads to store.
+//! Sample leads.
 
 use forecourt_kernel::{ContactId, SiteId, StaffId, Timestamp};
 use forecourt_reference::{Catalogue, LeadChannel, LeadType, TagChoice};
@@ -7,17 +7,17 @@ use crate::{
     AiRead, ContactSuggestion, JunkConfidence, JunkMark, JunkedBy, LeadData, LeadDraft, LeadStatus, Rating, SuggestedBy,
 };
 
-/// A lead of which nothing is known.
+/// A lead about which nothing is known.
 pub(super) fn a_lead() -> LeadDraft {
     LeadDraft::blank(&Catalogue::default())
 }
 
-/// Free-form detail, with its text as it is.
+/// Free-form data with exactly this text.
 pub(super) fn data(text: &str) -> LeadData {
     serde_json::from_str(text).expect("it is an object")
 }
 
-/// A lead with something in every place, none of it what a blank one has.
+/// A lead with a value in every field that differs from the default.
 pub fn a_full_lead() -> LeadDraft {
     LeadDraft {
         site: SiteId::new(3),
@@ -49,7 +49,7 @@ pub fn a_full_lead() -> LeadDraft {
             junk_confidence: Some(JunkConfidence::Medium),
             processed: Some(Timestamp::from_epoch_seconds(1_790_000_003)),
         }),
-        // Those are shown that are associated.
+        // A lead shows the vehicles that are associated with it.
         vehicles: Vec::new(),
         junk: Some(JunkMark {
             by: JunkedBy::Ai,

@@ -1,4 +1,4 @@
-//! Having conversations read.
+//! Assessments of conversations.
 
 use forecourt_kernel::{BusinessId, Clock as _, EventName, LeadId};
 use forecourt_leads::{
@@ -48,7 +48,7 @@ async fn add(fixture: &mut Fixture, lead: LeadId, direction: Direction, body: &s
         .unwrap();
 }
 
-/// Leases the only conversation that waits, and reads it.
+/// Leases the only waiting conversation, and reads it.
 async fn begin(fixture: &mut Fixture) -> (DueAssessment, Conversation) {
     let now = fixture.clock.now();
     let due = fixture
@@ -70,7 +70,7 @@ async fn apply(fixture: &mut Fixture, due: &DueAssessment, read: &Conversation, 
         .unwrap()
 }
 
-/// What becomes of a lead by this assessment.
+/// Applies this assessment and returns the lead.
 async fn assessed(fixture: &mut Fixture, says: Assessment) -> Lead {
     let (due, read) = begin(fixture).await;
     match apply(fixture, &due, &read, says).await {
@@ -119,7 +119,7 @@ async fn a_new_lead_is_read_and_says_what_came_of_it() {
     assert_eq!(shown["ai"], ai);
     fixture.assert_recorded(EventName::LeadUpdated, &changed);
     assert_eq!(fixture.store.leads.waiting(), []);
-    // Once: a server that was slower comes to nothing.
+    // Only once: a slower server has no effect.
     assert_eq!(apply(&mut fixture, &due, &read, spam()).await, Applied::Outdated);
     fixture.forget_outcomes();
     fixture.assert_untouched(&changed);
@@ -171,7 +171,7 @@ async fn only_certain_junk_that_was_never_answered_is_junk() {
         assert_eq!(lead.content.status, after, "{before:?} {says:?}");
         assert_eq!(lead.content.ai.unwrap().junk, says.junk);
     }
-    // One that was answered once is answered, whatever came afterwards.
+    // A lead that was answered once counts as answered, regardless of later changes.
     let (mut fixture, lead) = Fixture::with_lead(enquiry()).await;
     fixture.set_status(lead.id, status(LeadStatus::Replied)).await.unwrap();
     fixture.set_status(lead.id, status(LeadStatus::Read)).await.unwrap();
@@ -186,7 +186,7 @@ async fn only_certain_junk_that_was_never_answered_is_junk() {
 #[tokio::test]
 async fn a_conversation_that_has_gone_on_is_read_again() {
     let (mut fixture, lead) = Fixture::with_lead(enquiry()).await;
-    // A message that comes in, and a change of what is read.
+    // A new message, and a change of text that is read.
     let (due, read) = begin(&mut fixture).await;
     add(&mut fixture, lead.id, Direction::In, "Still there?").await;
     assert_eq!(apply(&mut fixture, &due, &read, keen()).await, Applied::Outdated);
@@ -200,7 +200,7 @@ async fn a_conversation_that_has_gone_on_is_read_again() {
         .map(|said| (said.ours, said.text.as_str()))
         .collect();
     assert_eq!(said, [(false, "Is it there?"), (false, "Still there?"), (true, "Yes")]);
-    // What is not read does not matter.
+    // Fields that are not read do not matter.
     fixture.assign(lead.id, &[1]).await.unwrap();
     assert!(matches!(
         apply(&mut fixture, &due, &read, keen()).await,

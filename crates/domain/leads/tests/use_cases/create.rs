@@ -36,7 +36,7 @@ fn everything() -> LeadChanges {
 async fn of_what_is_not_said_the_defaults_are_taken() {
     let mut fixture = Fixture::open();
     let lead = fixture.create(LeadChanges::default()).await.unwrap();
-    // What those of a blank one are, `tests/view.rs` shows.
+    // `tests/view.rs` shows the values of a blank lead.
     let expected = LeadDraft {
         tags: vec![tag("Hot", true)],
         ..LeadDraft::blank(&Catalogue::default())

@@ -1,4 +1,4 @@
-//! Leads that are made of mails.
+//! Leads that are created from mails.
 
 use forecourt_kernel::EventName;
 use forecourt_leads::{EnquiryMail, Lead, LeadError, create_lead_from_mail};
@@ -40,7 +40,7 @@ async fn a_mail_becomes_a_lead_once() {
     assert_eq!(fixture.view(&lead)["data"], data);
     assert_eq!(fixture.store.mails.len(), 1);
     assert_eq!(fixture.store.leads.waiting(), [lead.id]);
-    // Neither again, nor after the lead is gone.
+    // Not again, and not after the lead was deleted.
     assert_eq!(import(&mut fixture, mail()).await.unwrap(), None);
     fixture.delete(lead.id).await.unwrap();
     assert_eq!(import(&mut fixture, mail()).await.unwrap(), None);
@@ -129,6 +129,6 @@ async fn a_mail_beyond_its_bounds_becomes_none() {
         assert_eq!(faults(import(&mut fixture, mail).await), [field]);
     }
     assert!(fixture.store.events.is_empty());
-    // What was refused may come again.
+    // A refused mail may be imported again.
     assert!(import(&mut fixture, mail()).await.unwrap().is_some());
 }

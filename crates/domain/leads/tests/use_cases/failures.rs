@@ -1,4 +1,4 @@
-//! Storage that fails. The mocks fail the test on any call that was not announced.
+//! Storage failures. The mocks fail the test on any unexpected call.
 
 use forecourt_kernel::{LeadId, StoreError, testing::FixedClock};
 use forecourt_leads::{

@@ -1,4 +1,4 @@
-//! Any sequence of changes, against a model that works on nothing but the JSON that integrators see.
+//! Any sequence of changes, checked against a model that knows only the JSON that integrators see.
 
 use forecourt_kernel::{ContactId, EventName, LeadId};
 use forecourt_leads::{LeadChanges, LeadError, LeadStatus, StatusChange};
@@ -10,7 +10,7 @@ use crate::support::{ANN, BOB, Fixture, SOMEBODY_ELSES, at, changes};
 
 const DAY: i64 = 86_400;
 
-/// What happens to a lead.
+/// A change to a lead.
 #[derive(Clone, Debug)]
 enum Step {
     Update(Box<Update>),
@@ -20,7 +20,7 @@ enum Step {
     Wait(i64),
 }
 
-/// An update in the words of the API.
+/// An update as JSON of the API.
 #[derive(Clone, Debug)]
 struct Update {
     site: Option<i64>,
@@ -35,7 +35,7 @@ struct Update {
     channel_id: Option<Option<&'static str>>,
 }
 
-/// A move in the words of the API; the day is one of March.
+/// A change of status as JSON of the API. The day is one of March.
 #[derive(Clone, Copy, Debug)]
 struct Change {
     status: Option<LeadStatus>,
@@ -110,14 +110,14 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A lead as the API shows it, and what time it is.
+/// A lead in the API, and the current time.
 struct Model {
     lead: Value,
     seconds: i64,
 }
 
 impl Model {
-    /// Does what the contract says; `false` if it is to be refused.
+    /// Applies the step as the contract says. Returns `false` if it must be refused.
     fn take(&mut self, step: &Step) -> bool {
         let before = self.lead.clone();
         let taken = match step {
@@ -183,7 +183,7 @@ impl Model {
             };
             json!({"name": name, "checked": checked, "colour": colour, "type": kind})
         };
-        // Of a tag that is named twice the last choice counts.
+        // If a tag is named twice, the last choice counts.
         let tags = |tags: &Vec<(&str, bool)>| match tags[..] {
             [(first, _), last] if first == last.0 => json!([tag(&last)]),
             _ => tags.iter().map(tag).collect(),
@@ -241,8 +241,8 @@ impl Model {
 }
 
 impl Update {
-    /// What is written into the detail; of several values for one member the last counts, and the channel's reference
-    /// comes last of all.
+    /// Returns the members that are written into the data. The last of several values for a member counts, and the channel's
+    /// reference comes last of all.
     fn data_written(&self) -> Vec<(&'static str, Value)> {
         let mut written: Vec<(&str, Value)> = Vec::new();
         let from_data = self.data.iter().map(|&(name, value)| (name, json!(value)));
@@ -300,7 +300,7 @@ fn day(number: u32) -> String {
     format!("2026-03-{number:02}")
 }
 
-/// Takes the step at the fixture; `false` if it was refused.
+/// Applies the step to the fixture. Returns `false` if it was refused.
 async fn take(fixture: &mut Fixture, id: LeadId, seconds: i64, step: Step) -> bool {
     let outcome = match step {
         Step::Update(update) => fixture.update(id, update.into_command()).await.map(drop),

@@ -5,7 +5,7 @@ use forecourt_leads::{Lead, LeadChanges, LeadStatus, LeadStore as _, StatusChang
 
 use crate::support::{Fixture, OPENING, at};
 
-/// Seconds from the fixture's opening, on the 1st, until the 3rd begins.
+/// Seconds from the fixture's opening, on the 1st, to the beginning of the 3rd.
 const THE_3RD: i64 = 2 * 86_400 - OPENING % 86_400;
 
 /// A lead that is closed until the 3rd.

@@ -81,7 +81,7 @@ async fn only_a_closed_lead_has_a_day_to_reopen_on() {
         stat: Some(false),
         ..nothing()
     };
-    // What a lead that is closed until that day has afterwards.
+    // The outcome for a lead that is closed until that day.
     for (change, status, reopen) in [
         (
             closed("2026-04-01".parse().ok()),

@@ -1,4 +1,4 @@
-//! The contact that the sender seems to be.
+//! The suggested contact of a lead.
 
 use forecourt_kernel::{ContactId, Field};
 use forecourt_leads::{ContactSuggestion, LeadChanges, SuggestedBy, testing::KnownContact};
@@ -19,7 +19,7 @@ fn know(fixture: &mut Fixture, id: ContactId, email: &str, numbers: [&str; 2]) {
     fixture.store.leads.know_contact(fixture.caller.business_id(), contact);
 }
 
-/// A fixture at which ANN and BOB are known.
+/// A fixture with the contacts ANN and BOB.
 fn fixture() -> Fixture {
     let mut fixture = Fixture::open();
     know(&mut fixture, ANN, "ann@example.com", ["", "+447700900123"]);
@@ -74,7 +74,7 @@ async fn it_follows_the_fields_that_it_was_found_by() {
         by: SuggestedBy::Email,
     });
     assert_eq!(lead.content.suggestion, ann);
-    // Nothing is looked for where nothing of it changes.
+    // No contact is searched for if the sender's values do not change.
     fixture
         .store
         .leads
@@ -109,7 +109,7 @@ async fn a_caller_cannot_write_it() {
         json!({"message": "Hi", "vehicle": null, "junk": null, "contact_suggestion": {"contact": 31, "by": "email"}})
     );
     assert_eq!(lead.content.data.as_str(), r#"{"message":"Hi"}"#);
-    // Nor by writing back what was read.
+    // Nor does writing back the data that was read.
     let back = changes(json!({"data": data}));
     fixture.forget_outcomes();
     assert_eq!(fixture.update(lead.id, back).await.unwrap(), lead);

@@ -1,4 +1,4 @@
-//! A dealership with a fixture at which leads come in.
+//! A dealership with leads, contacts and vehicles.
 
 use forecourt_accounts::{Business, Caller, Rules};
 use forecourt_kernel::{
@@ -17,21 +17,21 @@ use serde_json::{Map, Value};
 /// 2026-03-01T09:30:00Z, when the fixture opens.
 pub(crate) const OPENING: i64 = 1_772_357_400;
 
-/// A moment that many seconds after [`OPENING`].
+/// The moment `seconds` after [`OPENING`].
 pub(crate) fn at(seconds: i64) -> Timestamp {
     Timestamp::from_epoch_seconds(OPENING + seconds)
 }
 
-/// The contacts that the business has; another business has others.
+/// The contacts of the business; another business has others.
 pub(crate) const ANN: ContactId = ContactId::new(31);
 pub(crate) const BOB: ContactId = ContactId::new(32);
 pub(crate) const SOMEBODY_ELSES: ContactId = ContactId::new(33);
 
-/// A vehicle that the business has; another business has another.
+/// A vehicle of the business; another business has another.
 pub(crate) const GOLF: VehicleId = VehicleId::new(61);
 pub(crate) const SOMEBODY_ELSES_CAR: VehicleId = VehicleId::new(62);
 
-/// All that leads know of [`GOLF`], whose tag is `KQVRK`.
+/// The data of [`GOLF`] that leads know. Its tag is `KQVRK`.
 pub(crate) fn golf() -> StockVehicle {
     StockVehicle {
         id: GOLF,
@@ -48,7 +48,7 @@ pub(crate) fn golf() -> StockVehicle {
 const ACME: BusinessId = BusinessId::new(7);
 const OTHER: BusinessId = BusinessId::new(8);
 
-/// A contact of whom nothing is known.
+/// A contact about whom nothing is known.
 pub(crate) fn a_contact(id: ContactId) -> KnownContact {
     KnownContact {
         id,
@@ -57,7 +57,7 @@ pub(crate) fn a_contact(id: ContactId) -> KnownContact {
     }
 }
 
-/// A store with the contacts and vehicles that the businesses have.
+/// A store with the contacts and vehicles of the businesses.
 fn store() -> MemoryStore {
     let mut store = MemoryStore::default();
     for (business, contact) in [(ACME, ANN), (ACME, BOB), (OTHER, SOMEBODY_ELSES)] {
@@ -93,7 +93,7 @@ fn site(id: i64, name: &str) -> Site {
     }
 }
 
-/// A business with two sites, and two tags for leads, of which new ones take one.
+/// A business with two sites, and two tags for leads, one of which new leads get.
 pub(crate) fn acme() -> Business {
     let tag = |resource, name: &str, colour: &str, kind: &str, defaulted| Tag {
         resource,
@@ -118,7 +118,7 @@ pub(crate) fn acme_caller() -> Caller {
     Caller::of(acme(), ScopeSet::all())
 }
 
-/// Everything that the use cases work on, and the use cases.
+/// The use cases, with the data that they work on.
 pub(crate) struct Fixture {
     pub(crate) store: MemoryStore,
     pub(crate) caller: Caller,
@@ -136,7 +136,7 @@ impl Fixture {
         }
     }
 
-    /// A fixture at which one lead has come in, and that was noted.
+    /// Opens a fixture with one lead, whose creation is not counted.
     pub(crate) async fn with_lead(changes: LeadChanges) -> (Self, Lead) {
         let mut fixture = Self::open();
         let lead = fixture.create(changes).await.unwrap();
@@ -144,14 +144,14 @@ impl Fixture {
         (fixture, lead)
     }
 
-    /// Looks at nothing that was written, recorded or queued before.
+    /// Ignores everything that was written, recorded or queued before.
     pub(crate) fn forget_outcomes(&mut self) {
         self.store.events.clear();
         self.store.mails.clear();
         self.saves = self.store.leads.saves();
     }
 
-    /// Makes it that many seconds after [`OPENING`].
+    /// Sets the clock to `seconds` after [`OPENING`].
     pub(crate) fn set_clock(&mut self, seconds: i64) {
         self.clock.set(at(seconds));
     }
@@ -224,17 +224,17 @@ impl Fixture {
         reopen_lead(&mut self.store, &self.clock, &self.caller.business, id).await
     }
 
-    /// The lead as it is kept.
+    /// The stored lead.
     pub(crate) fn stored(&self, id: LeadId) -> Lead {
         self.store.leads.get(id).unwrap().clone()
     }
 
-    /// The lead as an integrator sees it in full.
+    /// The lead in the full view, as integrators see it.
     pub(crate) fn view(&self, lead: &Lead) -> Value {
         serde_json::to_value(LeadView::new(lead, View::Full, &self.caller.business.catalogue)).unwrap()
     }
 
-    /// Asserts that `lead` is stored, and that the one event recorded since has this name and shows it in full.
+    /// Asserts that `lead` is stored, and that one event was recorded since, with this name and the full lead.
     #[track_caller]
     pub(crate) fn assert_recorded(&mut self, name: EventName, lead: &Lead) {
         assert_eq!(self.stored(lead.id), *lead);
@@ -270,8 +270,7 @@ pub(crate) fn faults<T: std::fmt::Debug>(outcome: Result<T, LeadError>) -> Vec<S
     }
 }
 
-/// The members of a JSON object.
-/// What a body says.
+/// Reads a body.
 pub(crate) fn changes(body: Value) -> LeadChanges {
     serde_json::from_value(body).unwrap()
 }
@@ -283,7 +282,7 @@ pub(crate) fn object(value: Value) -> Map<String, Value> {
     }
 }
 
-/// Changes that are known to be valid.
+/// Validated changes.
 pub(crate) fn valid(changes: LeadChanges) -> Valid<LeadChanges> {
     let (business, now) = (&acme(), at(0));
     Valid::new(changes, |changes| validate_lead(changes, &Rules { business, now })).unwrap()

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::{ANN, BOB, Fixture, SOMEBODY_ELSES, at, changes, faults, object};
 
-/// The fields of a lead of which everything is known.
+/// The fields of a lead about which everything is known.
 fn ann() -> LeadChanges {
     changes(json!({
         "site": 2,
@@ -25,7 +25,7 @@ fn ann() -> LeadChanges {
     }))
 }
 
-/// The same of whose detail more is known.
+/// The same fields with more data.
 fn golf() -> LeadChanges {
     LeadChanges {
         data: object(json!({"message": "Hello", "vehicle": {"make": "VW", "model": "Golf"}})).into(),
@@ -59,7 +59,7 @@ async fn each_field_that_is_supplied_changes_and_no_other() {
         (json!({"contact": BOB.get()}), |lead| lead.contact = Some(BOB)),
         (json!({"contact": null}), |lead| lead.contact = None),
         (json!({"type": ["parts"]}), |lead| lead.types = vec![LeadType::Parts]),
-        // None at all stands for the default, as null does.
+        // An empty list stands for the default, as null does.
         (json!({"type": []}), |lead| lead.types = vec![LeadType::Email]),
         (json!({"type": null}), |lead| lead.types = vec![LeadType::Email]),
         (json!({"status": 5}), |lead| {

@@ -1,4 +1,4 @@
-//! Versions of leads, and writes that are meant for one of them.
+//! Versions of leads, and writes that expect one of them.
 
 use forecourt_kernel::{EventName, LeadId, Precondition, Target, VehicleId, Version};
 use forecourt_leads::{LeadChanges, LeadError, VehicleChoice};
@@ -10,7 +10,7 @@ fn named(name: &str) -> LeadChanges {
     changes(json!({"name": name}))
 }
 
-/// A lead, to be written at this version alone.
+/// Targets a lead at this version only.
 fn only(id: LeadId, version: i64) -> Target<LeadId> {
     Target {
         id,

@@ -1,4 +1,4 @@
-//! What every store of webhooks must do.
+//! The contract suite for stores of webhooks.
 
 use forecourt_kernel::{
     BusinessId, EventLog, EventName, EventSequence, Moment, NewEvent, ScopeSet, Timestamp, Version, WebhookId,
@@ -22,7 +22,7 @@ fn secret(text: &str) -> Secret {
     Secret::from_stored(format!("whsec_{text}"))
 }
 
-/// A webhook that takes everything.
+/// A webhook that takes all events.
 pub fn a_webhook() -> WebhookDraft {
     WebhookDraft {
         url: TargetUrl::from_stored("https://hooks.example/forecourt?a=b".to_owned()),
@@ -33,12 +33,12 @@ pub fn a_webhook() -> WebhookDraft {
     }
 }
 
-/// Holds `store`, in which the two businesses have neither webhooks nor events, to what a store of webhooks and their deliveries
-/// must do. It does without deliveries of events, which are made where events are recorded, and
-/// without taking what is due: a server may have its own part of that at hand.
+/// Tests that `store` meets the contract of a store of webhooks and their deliveries. The two businesses must have neither
+/// webhooks nor events. The suite makes no deliveries of events, because these are made where events are recorded. It does not
+/// take due deliveries either, because a server may have its own way to do so.
 ///
 /// # Panics
-/// If it does not do it.
+/// If the store violates the contract.
 pub async fn webhook_store_contract<S: WebhookStore + DeliveryQueue + EventLog + ?Sized>(
     store: &mut S,
     ours: BusinessId,
@@ -299,7 +299,7 @@ async fn records_what_came_of_attempts<S: WebhookStore + DeliveryQueue + ?Sized>
         )
         .await;
     }
-    // What is no longer pending stays as it is.
+    // A delivery that is no longer pending is not changed.
     let late = attempt(queued[0], 2, Next::Failed);
     store.save_attempts(&[late]).await.expect("it is passed over");
     let stored = store

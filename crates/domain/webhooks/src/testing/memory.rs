@@ -23,7 +23,7 @@ struct Kept {
     deleted: bool,
 }
 
-/// A delivery, and when it is due while it is pending.
+/// A delivery, with the time at which it is due while it is pending.
 #[derive(Clone, Debug)]
 struct Queued {
     endpoint: EndpointKey,
@@ -33,8 +33,8 @@ struct Queued {
     first_attempt: Option<Moment>,
 }
 
-/// Webhooks in memory, with their deliveries. Events are not made into deliveries here: those of tests are, and those that are
-/// queued again.
+/// Webhooks in memory, with their deliveries. Events do not become deliveries here. Only pings and deliveries that are queued
+/// again are made.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryWebhooks {
     webhooks: BTreeMap<EndpointKey, Kept>,
@@ -46,12 +46,12 @@ pub struct MemoryWebhooks {
 }
 
 impl MemoryWebhooks {
-    /// Lets payloads and mails name the business.
+    /// Adds a business, for payloads and mails that name it.
     pub fn know_business(&mut self, business: Business) {
         self.businesses.insert(business.id, business);
     }
 
-    /// Keeps a subscription that leads to `endpoint`, in the place of one of the same key.
+    /// Stores a subscription for `endpoint`, and replaces one with the same key.
     pub fn put(&mut self, endpoint: Endpoint) {
         let Endpoint {
             key,
@@ -84,19 +84,19 @@ impl MemoryWebhooks {
         self.webhooks.insert(key, kept);
     }
 
-    /// How many subscriptions are disabled.
+    /// Returns the number of disabled subscriptions.
     pub fn disabled(&self) -> usize {
         let kept = self.webhooks.values().filter(|kept| !kept.deleted);
         kept.filter(|kept| kept.webhook.content.status == WebhookStatus::Disabled)
             .count()
     }
 
-    /// What came of attempts, in the order in which it was stored.
+    /// The stored results of attempts, in the order in which they were stored.
     pub fn attempts(&self) -> &[AttemptRecord] {
         &self.attempts
     }
 
-    /// The deliveries that were taken and not tried.
+    /// The deliveries that were returned to the queue untried.
     pub fn given_back(&self) -> &[DeliveryId] {
         &self.given_back
     }
@@ -137,7 +137,7 @@ impl MemoryWebhooks {
         delivery
     }
 
-    /// The pending deliveries that no server has, with the moment from which each is due.
+    /// The pending deliveries that no server has leased, with the moment at which each is due.
     fn waiting(&self) -> impl Iterator<Item = (Moment, &Queued)> {
         let free = self.deliveries.values().filter(|queued| !queued.leased);
         let resting = |key| {
@@ -163,21 +163,21 @@ fn subscribed(id: WebhookId, content: WebhookDraft, secret: &Secret, at: Timesta
     }
 }
 
-/// What keeps webhooks in memory, perhaps beside other records: with events in memory, it is a [`WebhookStore`], and with an outbox
-/// a [`DeliveryQueue`].
+/// A type that keeps webhooks in memory, perhaps with other records. With events in memory it is a [`WebhookStore`], and with an
+/// outbox a [`DeliveryQueue`].
 pub trait HoldsWebhooks: Send {
     /// The webhooks.
     fn held_webhooks(&mut self) -> &mut MemoryWebhooks;
 }
 
-/// A whole store: webhooks, the event log, and the mails that they cause.
+/// A complete store: webhooks, the event log, and the mails that they cause.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryStore {
     /// The webhooks.
     pub webhooks: MemoryWebhooks,
-    /// What was recorded.
+    /// The recorded events.
     pub events: MemoryEvents,
-    /// What was queued.
+    /// The queued mails.
     pub mails: MemoryMails,
 }
 
@@ -199,7 +199,7 @@ impl HoldsMails for MemoryStore {
     }
 }
 
-/// The business's events behind `after`, with their numbers.
+/// Returns the business's events after `after`, with their numbers.
 fn numbered(
     events: &MemoryEvents,
     business: BusinessId,

@@ -1,4 +1,4 @@
-//! A store in memory, and what every store of webhooks must do.
+//! A store in memory, and the contract suite for stores of webhooks.
 
 #![expect(clippy::expect_used, reason = "this is for tests, which fail so")]
 

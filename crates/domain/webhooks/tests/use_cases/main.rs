@@ -1,4 +1,4 @@
-//! The use cases, on scripted storage and a clock that stands still.
+//! Tests of the use cases, on scripted storage and a clock that stands still.
 
 #![expect(clippy::unwrap_used, reason = "what goes wrong in a test fails it")]
 

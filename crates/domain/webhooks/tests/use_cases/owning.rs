@@ -1,4 +1,4 @@
-//! What owners of webhooks do.
+//! The use cases of owners of webhooks.
 
 use forecourt_kernel::{DeliveryId, EventName, Field, Scope, ScopeSet, StoreError, Valid, ValidationErrors};
 use forecourt_webhooks::{

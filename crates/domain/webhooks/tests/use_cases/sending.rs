@@ -1,4 +1,4 @@
-//! What is made of attempts.
+//! The results of attempts.
 
 use std::{
     sync::{Arc, Mutex},
@@ -144,7 +144,7 @@ fn owner() -> Business {
     }
 }
 
-/// How the subscription fares after attempts with these ends, and the mails that went out.
+/// Returns the subscription's health after attempts with these ends, and the mails that were sent.
 async fn after(before: Health, ends: &[Next], ping: bool) -> (Option<Health>, Vec<Mail>) {
     after_of(owner(), before, ends, ping).await
 }

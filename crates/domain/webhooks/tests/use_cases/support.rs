@@ -19,7 +19,7 @@ impl Clock for At {
     }
 }
 
-/// Draws the same every time.
+/// A source of randomness that always draws the same.
 pub(crate) struct Sevens;
 
 impl Random for Sevens {
