@@ -102,7 +102,8 @@ fn text(name: &str) -> String {
     std::fs::read_to_string(path).unwrap()
 }
 
-fn parse(text: &str) -> Vec<Example> {
+/// The enquiries of a file.
+pub(super) fn parse(text: &str) -> Vec<Example> {
     let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
     lines.map(parse_line).collect()
 }

@@ -1,6 +1,7 @@
 //! Puts what the model says of a conversation into the terms of a dealership: where the sale stands, and what the sender
 //! writes about if they do not buy.
 
+use forecourt_leads::JunkConfidence;
 use forecourt_reference::LeadType;
 
 use super::{junk::Verdict, model::Prediction, signal::Signal};
@@ -117,7 +118,11 @@ pub(super) struct Outcome {
 
 /// Decides.
 pub(super) fn decide(evidence: &Evidence<'_>, prediction: Prediction) -> Outcome {
-    if evidence.only_junk {
+    // What is junk to all appearances, but speaks of buying, stays a buyer.
+    let is_sure = evidence
+        .junk
+        .is_some_and(|junk| junk.confidence == JunkConfidence::High);
+    if evidence.only_junk && (is_sure || prediction.rating < 3) {
         return Outcome {
             stage: Stage::Junk,
             intent: LeadType::Other,

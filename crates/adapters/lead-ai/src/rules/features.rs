@@ -11,6 +11,7 @@
 //! | `#component` | have a word of that group, such as a part of a car |
 //! | `@my_component_is` | have words of these groups, or these words that only hold others together, side by side; `*` is any other |
 //! | `:Availability` | have a phrase of that [`Signal`](super::signal::Signal) |
+//! | `:Price+Viewing` | have phrases of both |
 //! | `!Seo` | have a phrase of that kind of junk |
 //! | `=asks`, `=link`, `=markup`, `=gibberish`, `=length9` | ask something, have links or markup, are random letters, are about so long |
 //!
@@ -29,8 +30,16 @@ use super::{
     words::{FUNCTION, MAKE, MONEY, NUMBER, PLATE, Word},
 };
 
-/// The value of a feature, in tenths.
+/// The value of a word, in tenths, and of a phrase of the other messages.
 pub(super) const WHOLE: i32 = 10;
+/// The value of neighbouring words and of groups.
+const NEIGHBOURS: i32 = 8;
+/// The value of a phrase or a mark.
+pub(super) const PHRASE: i32 = 7;
+/// The value of two phrases together.
+const PHRASES: i32 = 6;
+/// The value of a piece of a word, of which a text has so many that they would drown the rest.
+const PIECE: i32 = 4;
 /// The value of a word of an earlier message, in tenths.
 const EARLIER_WORD: i32 = 3;
 /// The lengths of the pieces of words.
@@ -56,7 +65,8 @@ pub(super) struct Parts<'a> {
 pub(super) fn features(parts: &Parts<'_>, junk: &Finder<(JunkKind, i32)>) -> Features {
     let mut features = Features::new();
     let mut add = |name: String| {
-        features.insert(name, WHOLE);
+        let value = value(&name);
+        features.insert(name, value);
     };
     if parts.has_car {
         add("=car".to_owned());
@@ -95,6 +105,18 @@ pub(super) fn features(parts: &Parts<'_>, junk: &Finder<(JunkKind, i32)>) -> Fea
     features
 }
 
+/// The value of a feature of the latest messages.
+fn value(name: &str) -> i32 {
+    match name.chars().next() {
+        Some('~') => PIECE,
+        Some(':') if name.contains('+') => PHRASES,
+        Some(':' | '!' | '=') => PHRASE,
+        Some('@' | '#') => NEIGHBOURS,
+        _ if name.contains(['_', '.']) => NEIGHBOURS,
+        _ => WHOLE,
+    }
+}
+
 /// Adds the features of a message, and returns the number of its words.
 fn of_message(message: &Read, junk: &Finder<(JunkKind, i32)>, add: &mut impl FnMut(String)) -> usize {
     let mut words = 0;
@@ -104,8 +126,12 @@ fn of_message(message: &Read, junk: &Finder<(JunkKind, i32)>, add: &mut impl FnM
             of_sentence(sentence, add);
         }
     }
-    for signal in &message.order {
+    for (at, signal) in message.order.iter().enumerate() {
         add(format!(":{signal:?}"));
+        for other in message.order.iter().take(at) {
+            let (one, two) = (signal.min(other), signal.max(other));
+            add(format!(":{one:?}+{two:?}"));
+        }
     }
     for text in [&message.words, &message.subject] {
         for found in junk.find(text) {

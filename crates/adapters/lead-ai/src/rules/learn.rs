@@ -10,7 +10,7 @@ use super::{
     Rules,
     corpus::{self, Example, to_f64},
     data, evaluation,
-    features::{Features, WHOLE},
+    features::{Features, PHRASE, WHOLE},
     model::{Meaning, Model, NORM, UNIT, WEIGHTS, ZERO, exp},
 };
 
@@ -21,11 +21,11 @@ const ROUNDS_TO_SELECT: usize = 6;
 /// The length of the first step.
 const STEP: f64 = 0.5;
 /// The pull of weights towards 0.
-const SHRINK: f64 = 0.5;
+const SHRINK: f64 = 0.7;
 /// The least number of enquiries with a feature.
 const RAREST: usize = 2;
 /// The number of features that the model has: those that matter most.
-const MAX_FEATURES: usize = 6_500;
+const MAX_FEATURES: usize = 7_500;
 /// The largest weight, in units, that a letter can stand for.
 const MAX_WEIGHT: i32 = 46;
 
@@ -43,7 +43,7 @@ impl Sample {
     pub(super) fn new(rules: &Rules, example: &Example) -> Self {
         let mut conversation = rules.features_of(&example.conversation(false));
         // Both with a vehicle and without one: between the two.
-        let car = example.car.map_or(WHOLE / 2, |car| if car { WHOLE } else { 0 });
+        let car = example.car.map_or(PHRASE / 2, |car| if car { PHRASE } else { 0 });
         let car = car.max(conversation.get("=car").copied().unwrap_or_default());
         if car > 0 {
             conversation.insert("=car".to_owned(), car);

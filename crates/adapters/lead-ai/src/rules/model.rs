@@ -20,10 +20,16 @@ pub(super) const UNIT: f64 = 0.04;
 pub(super) const ZERO: u8 = b'O';
 /// The length of a conversation's features, as a vector, to which all are scaled: long texts weigh as much as short ones.
 pub(super) const NORM: f64 = 6.0;
-/// The least probability of a rating of 1 that is taken for one: below it nobody is called no buyer.
-const SURE: f64 = 0.75;
-/// The same where a phrase says so too.
-const SURE_WITH_PHRASE: f64 = 0.5;
+/// The factor by which a 1 is rarer in what comes in than in the corpus, which has many since they are of so many kinds.
+const SHARE_OF_NONE: f64 = 0.6;
+/// The factor in favour of a 1 where a phrase says so too and none says the contrary.
+const WITH_PHRASE: f64 = 3.0;
+/// The cost of a rating that is so far from the right one.
+const COSTS: [f64; 5] = [0.0, 1.0, 2.5, 3.0, 3.5];
+/// The cost of calling a buyer a 1, besides: the worst that can happen to an enquiry, as it may be left lying.
+const BUYER_LOST: f64 = 3.0;
+/// The least rating of a buyer.
+const BUYER: usize = 3;
 /// The factor in favour of the intent of a form that has one.
 const OF_FORM: f64 = 3.0;
 
@@ -150,18 +156,7 @@ impl<'a> Model<'a> {
             let own = chances.iter().filter(|(of, _, _)| *of == rating);
             own.map(|(_, _, chance)| chance).sum()
         };
-        let all: f64 = (1..=5).map(of).sum();
-        let sure = if hints.not_buying { SURE_WITH_PHRASE } else { SURE };
-        let likeliest = (2..=5)
-            .max_by(|one, other| of(*one).total_cmp(&of(*other)))
-            .unwrap_or(2);
-        let rating = if of(1) >= sure * all {
-            1
-        } else if of(1) > of(likeliest) {
-            2
-        } else {
-            likeliest
-        };
+        let rating = rate([1, 2, 3, 4, 5].map(of), hints.not_buying);
         let intents = chances.iter().filter(|(of, _, _)| *of == rating);
         let intent = intents
             .filter_map(|(_, intent, chance)| Some(((*intent)?, *chance)))
@@ -171,6 +166,22 @@ impl<'a> Model<'a> {
             intent: intent.map_or(LeadType::Other, |(intent, _)| intent),
         }
     }
+}
+
+/// The rating that costs least on average, from how likely each is.
+fn rate(mut chances: [f64; 5], not_buying: bool) -> u8 {
+    chances[0] *= SHARE_OF_NONE * if not_buying { WITH_PHRASE } else { 1.0 };
+    let cost = |rating: usize| -> f64 {
+        let of_right = (1..).zip(&chances).map(|(right, chance): (usize, _)| {
+            let lost = if rating == 1 && right >= BUYER { BUYER_LOST } else { 0.0 };
+            chance * (COSTS[right.abs_diff(rating)] + lost)
+        });
+        of_right.sum()
+    };
+    let ratings = (1..=5).map(|rating: u8| (rating, cost(rating.into())));
+    ratings
+        .min_by(|(_, one), (_, other)| one.total_cmp(other))
+        .map_or(2, |(rating, _)| rating)
 }
 
 /// The factor by which features of this square of a length are scaled.

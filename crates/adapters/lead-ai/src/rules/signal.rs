@@ -25,7 +25,7 @@ pub(super) use named;
 
 named! {
     /// What a phrase says of its sender.
-    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+    #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
     Signal {
         /// Wants to buy, reserve, pay or collect.
         Commits,
