@@ -18,8 +18,11 @@ use diesel::result::{Error, QueryResult};
 use diesel::row::Row;
 use diesel::serialize::ToSql;
 use diesel::sql_types::{BigInt, HasSqlType, SqlType, Text, Untyped};
+use forecourt_kernel::StoreResult;
 use futures_util::TryFutureExt as _;
 use futures_util::future::BoxFuture;
+
+use crate::error::store_error;
 
 /// A connection of either engine.
 pub trait Connection: Send {
@@ -50,22 +53,22 @@ pub trait Connection: Send {
 /// There are hundreds of statements on two engines, and diesel-async's futures are compiled for each. Here a statement becomes
 /// an [`AnyStatement`] at once, and what remains is compiled for each type of row.
 pub trait RunQueryDsl<C: Connection>: Sized {
-    /// Answers how many rows were changed.
+    /// Runs a change; returns the number of rows that it changed.
     ///
     /// # Errors
-    /// What the database says.
-    fn execute<'a>(self, conn: &'a mut C) -> BoxFuture<'a, QueryResult<usize>>
+    /// As [`store_error`] translates what the database says.
+    fn execute<'a>(self, conn: &'a mut C) -> BoxFuture<'a, StoreResult<usize>>
     where
         Self: QueryFragment<C::Backend> + QueryId + 'a,
     {
-        conn.execute_any(AnyStatement::new(self))
+        Box::pin(conn.execute_any(AnyStatement::new(self)).map_err(store_error))
     }
 
-    /// Answers all rows.
+    /// Returns all rows.
     ///
     /// # Errors
-    /// What the database says, or a value does not fit its type.
-    fn load<'a, U>(self, conn: &'a mut C) -> BoxFuture<'a, QueryResult<Vec<U>>>
+    /// As [`store_error`] translates what the database says, and if a value does not fit its type.
+    fn load<'a, U>(self, conn: &'a mut C) -> BoxFuture<'a, StoreResult<Vec<U>>>
     where
         Self: AsQuery<
                 Query: QueryFragment<C::Backend> + QueryId + 'a,
@@ -73,14 +76,14 @@ pub trait RunQueryDsl<C: Connection>: Sized {
             >,
         U: FromSqlRow<<Self::SqlType as CompatibleType<U, C::Backend>>::SqlType, C::Backend> + Send + 'static,
     {
-        conn.load_any(AnyStatement::new(self.as_query()))
+        Box::pin(conn.load_any(AnyStatement::new(self.as_query())).map_err(store_error))
     }
 
-    /// Answers the first row.
+    /// Returns the first row of a query that always has one.
     ///
     /// # Errors
-    /// `NotFound` if there is none, else as [`RunQueryDsl::load`].
-    fn get_result<'a, U>(self, conn: &'a mut C) -> BoxFuture<'a, QueryResult<U>>
+    /// [`StoreError::Other`](forecourt_kernel::StoreError) if there is none, else as [`RunQueryDsl::load`].
+    fn get_result<'a, U>(self, conn: &'a mut C) -> BoxFuture<'a, StoreResult<U>>
     where
         Self: AsQuery<
                 Query: QueryFragment<C::Backend> + QueryId + 'a,
@@ -89,7 +92,24 @@ pub trait RunQueryDsl<C: Connection>: Sized {
         U: FromSqlRow<<Self::SqlType as CompatibleType<U, C::Backend>>::SqlType, C::Backend> + Send + 'static,
     {
         let rows = conn.load_any(AnyStatement::new(self.as_query()));
-        Box::pin(rows.and_then(|rows| ready(rows.into_iter().next().ok_or(Error::NotFound))))
+        let first = |rows: Vec<U>| ready(rows.into_iter().next().ok_or(Error::NotFound));
+        Box::pin(rows.and_then(first).map_err(store_error))
+    }
+
+    /// Returns the first row, or `None` if there is none.
+    ///
+    /// # Errors
+    /// As [`RunQueryDsl::load`].
+    fn get_optional<'a, U>(self, conn: &'a mut C) -> BoxFuture<'a, StoreResult<Option<U>>>
+    where
+        Self: AsQuery<
+                Query: QueryFragment<C::Backend> + QueryId + 'a,
+                SqlType: CompatibleType<U, C::Backend, SqlType: 'static>,
+            >,
+        U: FromSqlRow<<Self::SqlType as CompatibleType<U, C::Backend>>::SqlType, C::Backend> + Send + 'static,
+    {
+        let rows = conn.load_any(AnyStatement::new(self.as_query()));
+        Box::pin(rows.map_ok(|rows| rows.into_iter().next()).map_err(store_error))
     }
 }
 

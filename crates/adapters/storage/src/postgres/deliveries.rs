@@ -11,6 +11,7 @@ use super::Conn;
 use crate::models::{AttemptRow, AttemptValues, DueAdvance, Merge, status_code};
 use crate::schema::webhook_deliveries;
 use crate::statement::RunQueryDsl;
+use forecourt_kernel::StoreResult;
 use forecourt_webhooks::DeliveryStatus;
 
 /// Lets an event take the place of those that have not settled yet. Returns which subscriptions had one.
@@ -19,7 +20,7 @@ pub(crate) async fn merge(
     business: i64,
     places: Vec<String>,
     with: Merge<'_>,
-) -> QueryResult<Vec<i64>> {
+) -> StoreResult<Vec<i64>> {
     // If the list might be empty, the planner cannot infer that the partial index holds all.
     let settling = webhook_deliveries::table
         .filter(webhook_deliveries::business_id.eq(business))
@@ -35,7 +36,7 @@ pub(crate) async fn merge(
 /// Makes queues due at the given times, or sooner if they would be anyway. All are locked, in the order of their keys: a
 /// transaction that takes from a queue meanwhile has not seen what was left in it, so the queue's due time is set after it
 /// ends.
-pub(crate) async fn advance_due(conn: &mut Conn, queues: &[DueAdvance]) -> QueryResult<()> {
+pub(crate) async fn advance_due(conn: &mut Conn, queues: &[DueAdvance]) -> StoreResult<()> {
     let queues = AdvanceDue {
         businesses: queues.iter().map(|queue| queue.business_id).collect(),
         webhooks: queues.iter().map(|queue| queue.webhook_id).collect(),
@@ -54,7 +55,7 @@ pub(crate) fn look_up_by_key(conn: &mut Conn) {
 }
 
 /// Stores what came of attempts, unless their deliveries are no longer pending. Returns which are to be tried again, and when.
-pub(crate) async fn save(conn: &mut Conn, attempts: Vec<AttemptRow>) -> QueryResult<Vec<DueAdvance>> {
+pub(crate) async fn save(conn: &mut Conn, attempts: Vec<AttemptRow>) -> StoreResult<Vec<DueAdvance>> {
     let mut columns = Save::default();
     for AttemptRow {
         business_id,

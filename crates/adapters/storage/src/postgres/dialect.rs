@@ -4,7 +4,6 @@ use diesel::dsl::sql;
 use diesel::sql_types::{BigInt, Nullable, Text};
 use forecourt_kernel::{StoreError, StoreResult};
 
-use crate::error::store_error;
 use crate::statement::RunQueryDsl;
 
 /// `insert_many!(conn, table, rows)` inserts the rows of a `Vec`, many in one statement, and answers how many they were.
@@ -24,7 +23,7 @@ macro_rules! insert_many {
                     }
                 };
             }
-            diesel::QueryResult::Ok(count)
+            forecourt_kernel::StoreResult::Ok(count)
         }
         .await
     }};
@@ -75,7 +74,7 @@ macro_rules! insert_for_ids {
                     }
                 }
             }
-            diesel::QueryResult::Ok(ids)
+            forecourt_kernel::StoreResult::Ok(ids)
         }
         .await
     }};
@@ -129,7 +128,7 @@ macro_rules! for_update {
 /// with what is stored.
 macro_rules! stored {
     ($conn:expr, $row:expr, $values:ty) => {
-        diesel::QueryResult::Ok(None::<$values>)
+        forecourt_kernel::StoreResult::Ok(None::<$values>)
     };
 }
 
@@ -137,7 +136,7 @@ macro_rules! stored {
 /// PostgreSQL and has no log of its own.
 pub(crate) async fn timeline(conn: &mut super::Conn) -> StoreResult<Option<String>> {
     let found = diesel::select(sql::<Nullable<Text>>(super::timeline::TIMELINE)).get_result(conn);
-    match found.await.map_err(store_error) {
+    match found.await {
         Err(StoreError::Other(error)) => {
             tracing::debug!(error, "PostgreSQL does not say which timeline it is on");
             Ok(None)
@@ -149,11 +148,7 @@ pub(crate) async fn timeline(conn: &mut super::Conn) -> StoreResult<Option<Strin
 /// What the database's server takes the time to be, in milliseconds since the epoch.
 pub(crate) async fn clock(conn: &mut super::Conn) -> StoreResult<Option<i64>> {
     let now = sql::<BigInt>("(extract(epoch FROM clock_timestamp()) * 1000)::bigint");
-    diesel::select(now)
-        .get_result(conn)
-        .await
-        .map(Some)
-        .map_err(store_error)
+    diesel::select(now).get_result(conn).await.map(Some)
 }
 
 pub(crate) use {

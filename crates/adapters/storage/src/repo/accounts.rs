@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use super::Conn;
 use super::files::file_bytes;
 use super::session::{Reading, Writing};
-use crate::error::{other, store_error};
+use crate::error::other;
 use crate::models::{ApiKeyRow, BusinessRow, BusinessValues};
 use crate::schema::{api_keys, business_counters, businesses, deletions, webhook_queues};
 use crate::statement::RunQueryDsl;
@@ -30,10 +30,8 @@ async fn credential(conn: &mut Conn, key: &KeyId) -> StoreResult<Option<StoredCr
         )
         .filter(api_keys::id.eq(key.as_str()))
         .select((ApiKeyRow::as_select(), Option::<BusinessRow>::as_select()))
-        .get_result::<(ApiKeyRow, Option<BusinessRow>)>(conn)
-        .await
-        .optional()
-        .map_err(store_error)?;
+        .get_optional::<(ApiKeyRow, Option<BusinessRow>)>(conn)
+        .await?;
     let read = |(key, business): (ApiKeyRow, Option<BusinessRow>)| {
         Ok(StoredCredential {
             key: read_key(key)?,
@@ -49,9 +47,9 @@ pub(super) async fn business(conn: &mut Conn, id: BusinessId) -> StoreResult<Opt
         .find(id.get())
         .filter(businesses::deleted.is_null())
         .select(BusinessRow::as_select())
-        .get_result(conn)
+        .get_optional(conn)
         .await;
-    found.optional().map_err(store_error)?.map(read_business).transpose()
+    found?.map(read_business).transpose()
 }
 
 async fn business_by_tag(conn: &mut Conn, tag: &str) -> StoreResult<Option<Business>> {
@@ -59,13 +57,7 @@ async fn business_by_tag(conn: &mut Conn, tag: &str) -> StoreResult<Option<Busin
         .filter(businesses::tag.eq(tag))
         .filter(businesses::deleted.is_null())
         .select(BusinessRow::as_select());
-    query
-        .get_result(conn)
-        .await
-        .optional()
-        .map_err(store_error)?
-        .map(read_business)
-        .transpose()
+    query.get_optional(conn).await?.map(read_business).transpose()
 }
 
 async fn all_businesses(conn: &mut Conn) -> StoreResult<Vec<Business>> {
@@ -73,13 +65,7 @@ async fn all_businesses(conn: &mut Conn) -> StoreResult<Vec<Business>> {
         .filter(businesses::deleted.is_null())
         .order(businesses::tag)
         .select(BusinessRow::as_select());
-    query
-        .load(conn)
-        .await
-        .map_err(store_error)?
-        .into_iter()
-        .map(read_business)
-        .collect()
+    query.load(conn).await?.into_iter().map(read_business).collect()
 }
 
 async fn keys(conn: &mut Conn, business: Option<BusinessId>) -> StoreResult<Vec<ApiKey>> {
@@ -90,7 +76,7 @@ async fn keys(conn: &mut Conn, business: Option<BusinessId>) -> StoreResult<Vec<
         Some(business) => query.filter(api_keys::business_id.eq(business.get())).load(conn).await,
         None => query.load(conn).await,
     };
-    rows.map_err(store_error)?.into_iter().map(read_key).collect()
+    rows?.into_iter().map(read_key).collect()
 }
 
 macro_rules! account_reader {
@@ -130,8 +116,7 @@ impl AccountStore for Writing {
         let id: i64 = inserted
             .returning(businesses::id)
             .get_result(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         diesel::insert_into(business_counters::table)
             .values((
                 business_counters::business_id.eq(id),
@@ -146,8 +131,7 @@ impl AccountStore for Writing {
                 business_counters::subscribers.eq(0),
             ))
             .execute(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         Ok(BusinessId::new(id))
     }
 
@@ -155,8 +139,7 @@ impl AccountStore for Writing {
         diesel::update(businesses::table.find(business.id.get()))
             .set(business_values(business)?)
             .execute(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         Ok(())
     }
 
@@ -174,21 +157,18 @@ impl AccountStore for Writing {
                 businesses::catalogue.eq("{}"),
             ))
             .execute(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         if deleted == 0 {
             return Ok(());
         }
         // Whatever else was being deleted of it goes with the rest.
         diesel::delete(deletions::table.filter(deletions::business_id.eq(id.get())))
             .execute(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         // What is sent of it would go on.
         diesel::delete(webhook_queues::table.filter(webhook_queues::business_id.eq(id.get())))
             .execute(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         let has_files = file_bytes(self.conn().await?, id).await? > 0;
         // The content of its files is deleted in the background.
         if self.remove_owned(id).await? || has_files {
@@ -213,8 +193,7 @@ impl AccountStore for Writing {
         diesel::insert_into(api_keys::table)
             .values(row)
             .execute(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         Ok(())
     }
 
@@ -223,17 +202,16 @@ impl AccountStore for Writing {
         let revoked = diesel::update(standing)
             .set(api_keys::revoked.eq(at.epoch_seconds()))
             .execute(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         if revoked > 0 {
             return Ok(true);
         }
         let known = api_keys::table
             .find(key.as_str())
             .select(api_keys::id)
-            .get_result::<String>(self.conn().await?)
+            .get_optional::<String>(self.conn().await?)
             .await;
-        Ok(known.optional().map_err(store_error)?.is_some())
+        Ok(known?.is_some())
     }
 
     async fn expire_key(&mut self, key: &KeyId, at: Timestamp) -> StoreResult<bool> {
@@ -241,8 +219,7 @@ impl AccountStore for Writing {
         let expiring = diesel::update(standing)
             .set(api_keys::expires.eq(at.epoch_seconds()))
             .execute(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         Ok(expiring > 0)
     }
 
@@ -255,8 +232,7 @@ impl AccountStore for Writing {
             diesel::update(earlier)
                 .set(api_keys::last_used.eq(hour))
                 .execute(self.conn().await?)
-                .await
-                .map_err(store_error)?;
+                .await?;
         }
         Ok(())
     }

@@ -8,7 +8,6 @@ use forecourt_kernel::{BusinessId, StoreResult, Timestamp};
 
 use super::session::{Reading, Reads};
 use super::webhooks::{PENDING, first_behind, first_since};
-use crate::error::store_error;
 use crate::schema::business_counters;
 use crate::statement::{RunQueryDsl, Sql};
 
@@ -26,7 +25,7 @@ const NEWEST: &str = "(SELECT max(stamp) FROM (
 impl AgeReader for Reading {
     async fn newest_record(&mut self) -> StoreResult<Option<Timestamp>> {
         let newest: Sql<Nullable<BigInt>> = Sql::new(&format!("SELECT {NEWEST}"));
-        let newest: Option<i64> = newest.get_result(self.conn().await?).await.map_err(store_error)?;
+        let newest: Option<i64> = newest.get_result(self.conn().await?).await?;
         // A business without records has the stamp 0 in its counters.
         Ok(newest.filter(|stamp| *stamp > 0).map(Timestamp::from_epoch_seconds))
     }
@@ -56,10 +55,10 @@ impl AgeReader for Reading {
             .bind(before.epoch_seconds())
             .sql(&condition);
         let conn = self.conn().await?;
-        let recent: i64 = recent.get_result(conn).await.map_err(store_error)?;
-        let older: i64 = older.get_result(conn).await.map_err(store_error)?;
+        let recent: i64 = recent.get_result(conn).await?;
+        let older: i64 = older.get_result(conn).await?;
         let all: i64 = if older > 0 {
-            count("IS NOT NULL").get_result(conn).await.map_err(store_error)?
+            count("IS NOT NULL").get_result(conn).await?
         } else {
             0
         };
@@ -72,8 +71,7 @@ async fn events(session: &mut Reading, before: Timestamp, since: Timestamp) -> S
     let counters: Vec<(i64, i64)> = business_counters::table
         .select((business_counters::business_id, business_counters::event_sequence))
         .load(session.conn().await?)
-        .await
-        .map_err(store_error)?;
+        .await?;
     let (mut recent, mut older, mut all) = (0, 0, 0);
     for (business, latest) in counters {
         let conn = session.conn().await?;

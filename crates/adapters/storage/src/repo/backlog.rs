@@ -7,7 +7,6 @@ use forecourt_dealership::{Backlog, BacklogReader};
 use forecourt_kernel::{Moment, StoreResult};
 
 use super::session::{Reading, Reads};
-use crate::error::store_error;
 use crate::statement::RunQueryDsl;
 
 /// In how many of the webhooks' queues the oldest delivery is looked for: those that are due first.
@@ -54,10 +53,7 @@ impl BacklogReader for Reading {
             oldest_due,
             disabled_webhooks,
             mails,
-        } = diesel::sql_query(statement())
-            .get_result(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+        } = diesel::sql_query(statement()).get_result(self.conn().await?).await?;
         let count = |counted: i64| u32::try_from(counted).unwrap_or(Backlog::MOST);
         Ok(Backlog {
             deliveries: count(deliveries),

@@ -14,7 +14,7 @@ use forecourt_kernel::{BusinessId, Page, PageRequest, Range, StoreError, StoreRe
 use super::owned::OwnedTable;
 use super::session::{Reading, Reads, Writing};
 use super::{Conn, Db, dialect, list};
-use crate::error::{other, store_error};
+use crate::error::other;
 use crate::schema::businesses;
 use crate::selection::{Counters, RecordKind, Selection};
 use crate::statement::{Prepare as _, RunQueryDsl};
@@ -196,7 +196,7 @@ async fn page(
     let conn = session.conn().await?;
     let total = found.total;
     let rows = found.select(ArticleRow::as_select()).load(conn).await;
-    let rows = rows.map_err(store_error)?;
+    let rows = rows?;
     let mut page = Page::of(rows, request, total, |row: &ArticleRow| row.id).try_map(Article::try_from)?;
     leave_out_what_is_gone(conn, business, &mut page.items).await?;
     Ok(page)
@@ -210,7 +210,7 @@ async fn heads(
     let found = list::find(session, selection, request).await?;
     let total = found.total;
     let head = found.select((articles::id, articles::head));
-    let rows: Vec<(i64, String)> = head.load(session.conn().await?).await.map_err(store_error)?;
+    let rows: Vec<(i64, String)> = head.load(session.conn().await?).await?;
     Page::of(rows, request, total, |row| row.0).try_map(|(id, head)| {
         Ok(ListedArticle {
             id: ArticleId::new(id),
@@ -220,8 +220,7 @@ async fn heads(
 }
 
 /// The article that a look-up found.
-async fn found(conn: &mut Conn, business: BusinessId, row: QueryResult<ArticleRow>) -> StoreResult<Option<Article>> {
-    let row = row.optional().map_err(store_error)?;
+async fn found(conn: &mut Conn, business: BusinessId, row: Option<ArticleRow>) -> StoreResult<Option<Article>> {
     let mut found: Vec<Article> = row.into_iter().map(Article::try_from).collect::<StoreResult<_>>()?;
     leave_out_what_is_gone(conn, business, &mut found).await?;
     Ok(found.pop())
@@ -253,8 +252,7 @@ async fn known(
         .filter(articles::id.eq_any(ids.into_iter().collect::<Vec<_>>()))
         .select(articles::id)
         .load(conn)
-        .await
-        .map_err(store_error)?;
+        .await?;
     Ok(known.into_iter().map(ArticleId::new).collect())
 }
 
@@ -270,8 +268,7 @@ async fn taken(
         .filter(articles::url.eq_any(texts))
         .select((articles::id, articles::url))
         .load(conn)
-        .await
-        .map_err(store_error)?;
+        .await?;
     let others = rows
         .into_iter()
         .filter(|(id, _)| except.map(ArticleId::get) != Some(*id));
@@ -286,7 +283,7 @@ macro_rules! article_reader {
             async fn article(&mut self, business: BusinessId, id: ArticleId) -> StoreResult<Option<Article>> {
                 let conn = self.conn().await?;
                 let query = articles::table.find((business.get(), id.get()));
-                let row = query.select(ArticleRow::as_select()).get_result(conn).await;
+                let row = query.select(ArticleRow::as_select()).get_optional(conn).await?;
                 found(conn, business, row).await
             }
 
@@ -349,8 +346,7 @@ impl Writing {
                 .filter(article_tags::article_id.eq(article_id)),
         )
         .execute(conn)
-        .await
-        .map_err(store_error)?;
+        .await?;
         let tags: Vec<_> = article
             .head
             .tags
@@ -363,9 +359,7 @@ impl Writing {
                 )
             })
             .collect();
-        dialect::insert_many!(conn, article_tags::table, tags)
-            .map(drop)
-            .map_err(store_error)
+        dialect::insert_many!(conn, article_tags::table, tags).map(drop)
     }
 }
 
@@ -379,8 +373,8 @@ impl ArticleStore for Writing {
         let conn = self.conn().await?;
         let query = articles::table.find((business.get(), id.get()));
         let row = dialect::for_no_key_update!(query.select(ArticleRow::as_select()))
-            .get_result(conn)
-            .await;
+            .get_optional(conn)
+            .await?;
         found(conn, business, row).await
     }
 
@@ -411,8 +405,7 @@ impl ArticleStore for Writing {
             ))
             .returning(articles::id)
             .get_result(conn)
-            .await
-            .map_err(store_error)?;
+            .await?;
         article.id = ArticleId::new(id);
         self.save_tags(business, &article).await?;
         Ok(article)
@@ -425,8 +418,7 @@ impl ArticleStore for Writing {
             .set(ArticleValues::new(article)?)
             .prepared()
             .execute(conn)
-            .await
-            .map_err(store_error)?;
+            .await?;
         self.save_tags(business, article).await
     }
 
@@ -434,8 +426,7 @@ impl ArticleStore for Writing {
         let conn = self.conn().await?;
         let gone = diesel::delete(articles::table.find((business.get(), id.get())))
             .execute(conn)
-            .await
-            .map_err(store_error)?;
+            .await?;
         if gone > 0 {
             list::count_write(conn, business, KIND, -1).await?;
         }
@@ -454,8 +445,7 @@ impl ArticleStore for Writing {
             .limit(limit.into())
             .select((articles::business_id, articles::id))
             .load(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         let each = |(business, article)| DuePublication {
             business: BusinessId::new(business),
             article: ArticleId::new(article),

@@ -13,7 +13,7 @@ use forecourt_kernel::{BusinessId, ContactId, LeadId, StoreResult, Timestamp, We
 use super::deletions::{code, kind};
 use super::session::Writing;
 use super::{dialect, people};
-use crate::error::{other, store_error};
+use crate::error::other;
 use crate::schema::{deletions, erased_people, file_removals};
 use crate::statement::RunQueryDsl;
 
@@ -28,8 +28,7 @@ impl DeletionQueue for Writing {
             .limit(limit.into())
             .select((deletions::business_id, deletions::kind, deletions::record))
             .load(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         let deletion = |(business, code, record)| {
             Ok(OpenDeletion {
                 business: BusinessId::new(business),
@@ -44,10 +43,8 @@ impl DeletionQueue for Writing {
         let OpenDeletion { business, kind, record } = deletion;
         let entry = deletions::table.find((business.get(), code(kind), record));
         let state: Option<Vec<u8>> = dialect::skip_locked!(entry.select(deletions::state))
-            .get_result(self.conn().await?)
-            .await
-            .optional()
-            .map_err(store_error)?;
+            .get_optional(self.conn().await?)
+            .await?;
         let Some(state) = state else {
             return Ok(false);
         };
@@ -58,10 +55,7 @@ impl DeletionQueue for Writing {
             DeletionKind::Lead => self.forget_more_of_lead(business, LeadId::new(record)).await?,
         };
         if !more {
-            diesel::delete(entry)
-                .execute(self.conn().await?)
-                .await
-                .map_err(store_error)?;
+            diesel::delete(entry).execute(self.conn().await?).await?;
         }
         Ok(more)
     }
@@ -77,15 +71,13 @@ impl DeletionQueue for Writing {
                 erased_people::keys,
             ))
             .load(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         let mut people = Vec::with_capacity(rows.len());
         for (business, contact, until, keys) in rows {
             if until <= now.epoch_seconds() {
                 diesel::delete(erased_people::table.find((business, contact)))
                     .execute(self.conn().await?)
-                    .await
-                    .map_err(store_error)?;
+                    .await?;
                 continue;
             }
             let (business, contact) = (BusinessId::new(business), ContactId::new(contact));
@@ -109,8 +101,7 @@ impl DeletionQueue for Writing {
             .limit(limit.into())
             .select((file_removals::business_id, file_removals::name))
             .load(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         let removal = |(business, name): (i64, String)| Ok((BusinessId::new(business), name.parse().map_err(other)?));
         rows.into_iter().map(removal).collect()
     }
@@ -124,6 +115,5 @@ impl DeletionQueue for Writing {
             .execute(self.conn().await?)
             .await
             .map(drop)
-            .map_err(store_error)
     }
 }

@@ -5,7 +5,6 @@ use forecourt_dealership::DeletionKind;
 use forecourt_kernel::{BoxError, BusinessId, StoreError, StoreResult};
 
 use super::session::Writing;
-use crate::error::store_error;
 use crate::models::ERASURE;
 use crate::schema::deletions;
 use crate::statement::RunQueryDsl;
@@ -51,6 +50,5 @@ impl Writing {
             .execute(self.conn().await?)
             .await
             .map(drop)
-            .map_err(store_error)
     }
 }

@@ -8,7 +8,7 @@ use forecourt_kernel::{BusinessId, StoreError, StoreResult, Timestamp};
 use super::owned::OwnedTable;
 use super::session::{Reading, Writing};
 use super::{Conn, Db, dialect};
-use crate::error::{other, store_error};
+use crate::error::other;
 use crate::statement::RunQueryDsl;
 
 pub(super) const OWNED_TABLES: &[OwnedTable] = &[OwnedTable::new("files", "name", 500)];
@@ -80,10 +80,8 @@ async fn file(conn: &mut Conn, business: BusinessId, name: &FileName) -> StoreRe
     let row: Option<FileRow> = files::table
         .find((business.get(), name.as_str()))
         .select(FileRow::as_select())
-        .get_result(conn)
-        .await
-        .optional()
-        .map_err(store_error)?;
+        .get_optional(conn)
+        .await?;
     row.map(StoredFile::try_from).transpose()
 }
 
@@ -91,10 +89,8 @@ pub(super) async fn file_bytes(conn: &mut Conn, business: BusinessId) -> StoreRe
     let bytes: Option<i64> = file_totals::table
         .find(business.get())
         .select(file_totals::bytes)
-        .get_result(conn)
-        .await
-        .optional()
-        .map_err(store_error)?;
+        .get_optional(conn)
+        .await?;
     u64::try_from(bytes.unwrap_or_default()).map_err(other)
 }
 
@@ -112,8 +108,7 @@ async fn files_after(
         .limit(limit.into())
         .select(FileRow::as_select())
         .load(conn)
-        .await
-        .map_err(store_error)?;
+        .await?;
     rows.into_iter().map(StoredFile::try_from).collect()
 }
 
@@ -149,9 +144,7 @@ impl FileRegister for Writing {
     async fn insert_files(&mut self, business: BusinessId, files: &[StoredFile]) -> StoreResult<()> {
         let rows = files.iter().map(|file| FileRow::new(business, file));
         let rows = rows.collect::<StoreResult<Vec<FileRow>>>()?;
-        dialect::insert_many!(self.conn().await?, files::table, rows)
-            .map(drop)
-            .map_err(store_error)
+        dialect::insert_many!(self.conn().await?, files::table, rows).map(drop)
     }
 
     async fn remove_files(&mut self, business: BusinessId, name: &FileName) -> StoreResult<Vec<FileName>> {
@@ -163,8 +156,7 @@ impl FileRegister for Writing {
         let gone: Vec<String> = diesel::delete(sharing)
             .returning(files::name)
             .load(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         gone.iter().map(|name| name.parse().map_err(other)).collect()
     }
 }

@@ -7,7 +7,7 @@ use forecourt_kernel::{BoxError, BusinessId, ContactId, StoreError, StoreResult,
 
 use super::people::{LEAD, VEHICLE};
 use super::session::Writing;
-use crate::error::{other, store_error};
+use crate::error::other;
 use crate::models::AnswerRow;
 use crate::schema::idempotency_keys;
 use crate::secrets::SecretCipher;
@@ -40,10 +40,8 @@ impl IdempotencyStore for Writing {
                 idempotency_keys::status,
                 idempotency_keys::body,
             ))
-            .get_result(self.conn_to_look_up().await?)
-            .await
-            .optional()
-            .map_err(store_error)?;
+            .get_optional(self.conn_to_look_up().await?)
+            .await?;
         let Some((created, stored, status, body)) = stored else {
             return Ok(KeyUse::Free);
         };
@@ -51,8 +49,7 @@ impl IdempotencyStore for Writing {
             // The age is looked at again: another request may have used the key in the meantime.
             diesel::delete(row.filter(idempotency_keys::created.le(outdated(now))))
                 .execute(self.conn().await?)
-                .await
-                .map_err(store_error)?;
+                .await?;
             return Ok(KeyUse::Free);
         }
         // A version before stored it without a key.
@@ -109,15 +106,13 @@ impl IdempotencyStore for Writing {
             .limit(limit.into())
             .select((idempotency_keys::business_id, idempotency_keys::key))
             .load(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         for (business, key) in &expired {
             // The age is looked at again: a request may have claimed the key in the meantime.
             let row = idempotency_keys::table.find((business, key));
             diesel::delete(row.filter(idempotency_keys::created.le(outdated(now))))
                 .execute(self.conn().await?)
-                .await
-                .map_err(store_error)?;
+                .await?;
         }
         Ok(u32::try_from(expired.len()).unwrap_or(limit))
     }

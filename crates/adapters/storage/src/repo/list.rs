@@ -13,7 +13,6 @@ use forecourt_kernel::{BusinessId, PageRequest, Position, Range, StoreResult};
 
 use super::session::Reads;
 use super::{Conn, dialect, search};
-use crate::error::store_error;
 use crate::schema::{business_counters, record_counters};
 use crate::selection::{Condition, Counters, Selection, within};
 use crate::statement::{Prepare as _, RunQueryDsl, Select, Sql, Value};
@@ -110,7 +109,7 @@ async fn records(conn: &mut Conn, selection: &Selection) -> StoreResult<(i64, i6
         }
     };
     row.bind(business);
-    let row = row.get_result(conn).await.optional().map_err(store_error)?;
+    let row = row.get_optional(conn).await?;
     Ok(row.unwrap_or_default())
 }
 
@@ -134,7 +133,6 @@ pub(super) async fn count_write(conn: &mut Conn, business: BusinessId, kind: &st
         .prepared()
         .get_result(conn)
         .await
-        .map_err(store_error)
 }
 
 /// Whether the stamps of a business's records run against their numbers somewhere, since the clock was put back.
@@ -142,7 +140,7 @@ pub(super) async fn are_stamps_unordered(conn: &mut Conn, business: BusinessId) 
     let row = business_counters::table
         .find(business.get())
         .select(business_counters::stamps_unordered);
-    let unordered: Option<bool> = row.get_result(conn).await.optional().map_err(store_error)?;
+    let unordered: Option<bool> = row.get_optional(conn).await?;
     Ok(unordered.unwrap_or_default())
 }
 
@@ -200,7 +198,7 @@ impl<'a> List<'a> {
         for (number, ids) in search::candidates(self.selection).into_iter().enumerate() {
             let mut found: Sql<BigInt> = Sql::new("SELECT count(*) FROM (");
             found.append(ids.clone()).sql(" LIMIT ").bind(MANY).sql(") AS found");
-            let found: i64 = found.get_result(conn).await.map_err(store_error)?;
+            let found: i64 = found.get_result(conn).await?;
             if found < MANY {
                 self.few = Some(ids);
                 return Ok(Some(number));
@@ -230,7 +228,7 @@ impl<'a> List<'a> {
         session.expect_work().await?;
         let conn = session.conn().await?;
         let narrowed = self.narrow(conn).await?;
-        let total = self.count().get_result(conn).await.map_err(store_error)?;
+        let total = self.count().get_result(conn).await?;
         let counted = Counted {
             total,
             of,
@@ -501,5 +499,5 @@ async fn first_since(conn: &mut Conn, selection: &Selection, stamp: i64) -> Stor
             " THEN high ELSE (low + high) / 2 END FROM halved WHERE high - low > 1) \
              SELECT high FROM halved WHERE high - low <= 1",
         );
-    first.get_result(conn).await.map_err(store_error)
+    first.get_result(conn).await
 }

@@ -17,7 +17,6 @@ use forecourt_vehicles::{Vehicle, VehicleFollower};
 use super::owned::OwnedTable;
 use super::session::{Reading, Reads, Writing};
 use super::{Conn, dialect, list};
-use crate::error::store_error;
 use crate::schema::record_counters;
 use crate::statement::{Prepare as _, RunQueryDsl, Sql};
 
@@ -252,7 +251,7 @@ async fn page(
         Some(_) => {
             let mut count: Sql<BigInt> = Sql::new("SELECT count(*)");
             passing(&mut count, business, filter, now);
-            Some(count.get_result(conn).await.map_err(store_error)?)
+            Some(count.get_result(conn).await?)
         }
     };
     let mut rows: Sql<RowType> = Sql::new("SELECT id, updated, hash, json");
@@ -270,7 +269,7 @@ async fn page(
     if let Some(offset) = offset.filter(|offset| *offset > 0) {
         rows.sql(" OFFSET ").bind(offset);
     }
-    let rows: Vec<Row> = rows.load(conn).await.map_err(store_error)?;
+    let rows: Vec<Row> = rows.load(conn).await?;
     let shown_rows = request.per_page as usize;
     let has_more = rows.len() > shown_rows;
     let items: Vec<Listing> = rows.into_iter().take(shown_rows).map(shown).collect();
@@ -290,10 +289,8 @@ async fn listing(conn: &mut Conn, business: BusinessId, id: VehicleId, now: Time
                 .or(listings::expires.assume_not_null().gt(now.epoch_seconds())),
         )
         .select((listings::id, listings::updated, listings::hash, listings::json))
-        .get_result(conn)
-        .await
-        .optional()
-        .map_err(store_error)?;
+        .get_optional(conn)
+        .await?;
     Ok(row.map(shown))
 }
 
@@ -316,8 +313,7 @@ async fn manifest(
         .limit(limit.into())
         .select((listings::id, listings::updated, listings::hash))
         .load(conn)
-        .await
-        .map_err(store_error)?;
+        .await?;
     let entry = |(id, updated, hash)| ManifestEntry {
         id: VehicleId::new(id),
         updated: Timestamp::from_epoch_seconds(updated),
@@ -338,7 +334,7 @@ async fn manifest_state(conn: &mut Conn, business: BusinessId, now: Timestamp) -
         .sql(" AND expires <= ")
         .bind(now.epoch_seconds())
         .sql(")");
-    let (revision, overdue): (Option<i64>, i64) = state.get_result(conn).await.map_err(store_error)?;
+    let (revision, overdue): (Option<i64>, i64) = state.get_result(conn).await?;
     Ok(ManifestState {
         revision: revision.unwrap_or_default(),
         overdue,
@@ -403,7 +399,7 @@ async fn changes(
             .sql(") AS removed");
     }
     rows.sql(" ORDER BY sequence LIMIT ").bind(i64::from(limit));
-    let rows: Vec<ChangeRow> = rows.load(conn).await.map_err(store_error)?;
+    let rows: Vec<ChangeRow> = rows.load(conn).await?;
     rows.into_iter().map(change).collect()
 }
 
@@ -411,10 +407,8 @@ async fn removals_kept_since(conn: &mut Conn, business: BusinessId) -> StoreResu
     let since: Option<i64> = listing_removals_kept::table
         .find(business.get())
         .select(listing_removals_kept::since)
-        .get_result(conn)
-        .await
-        .optional()
-        .map_err(store_error)?;
+        .get_optional(conn)
+        .await?;
     Ok(since.unwrap_or_default())
 }
 
@@ -430,7 +424,7 @@ async fn ready_counts(conn: &mut Conn, business: BusinessId, now: Timestamp) -> 
     let mut counts: Sql<(BigInt, BigInt)> = Sql::new("SELECT ready, count(*)");
     live(&mut counts, business, now);
     counts.sql(" GROUP BY ready");
-    let counts: Vec<(i64, i64)> = counts.load(conn).await.map_err(store_error)?;
+    let counts: Vec<(i64, i64)> = counts.load(conn).await?;
     let count = |(bits, listings)| ReadyCount {
         ready: ready_for(bits),
         listings,
@@ -453,7 +447,7 @@ async fn ready_listings(
     let mut ids: Sql<BigInt> = Sql::new("SELECT id");
     live(&mut ids, business, now);
     ids.sql(&format!(" AND ready IN ({})", sets.join(", ")));
-    let mut ids: Vec<i64> = ids.load(conn).await.map_err(store_error)?;
+    let mut ids: Vec<i64> = ids.load(conn).await?;
     ids.sort_unstable();
     Ok(ids.into_iter().map(VehicleId::new).collect())
 }
@@ -475,8 +469,7 @@ async fn listings_of(
         .order(listings::id)
         .select((listings::id, listings::updated, listings::hash, listings::json))
         .load(conn)
-        .await
-        .map_err(store_error)?;
+        .await?;
     Ok(rows.into_iter().map(shown).collect())
 }
 
@@ -576,7 +569,6 @@ impl Writing {
             .execute(self.conn().await?)
             .await
             .map(drop)
-            .map_err(store_error)
     }
 }
 
@@ -595,10 +587,8 @@ impl ListingStore for Writing {
         ));
         // Locked before the counter is: so those who write it and those who remove it do not wait for each other.
         let row: Option<(String, Option<i64>, i64, i64)> = dialect::for_no_key_update!(row)
-            .get_result(self.conn().await?)
-            .await
-            .optional()
-            .map_err(store_error)?;
+            .get_optional(self.conn().await?)
+            .await?;
         Ok(row.map(|(hash, expires, ready, updated)| Listed {
             hash,
             expires: expires.map(Timestamp::from_epoch_seconds),
@@ -612,10 +602,8 @@ impl ListingStore for Writing {
             .find((business.get(), id.get()))
             .select(ListingValues::as_select());
         let row: Option<ListingValues> = dialect::for_no_key_update!(row)
-            .get_result(self.conn().await?)
-            .await
-            .optional()
-            .map_err(store_error)?;
+            .get_optional(self.conn().await?)
+            .await?;
         Ok(row.map(|row| row.into_stored(id)))
     }
 
@@ -632,8 +620,7 @@ impl ListingStore for Writing {
             .limit(limit.into())
             .select(listings::id)
             .load(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         Ok(ids.into_iter().map(VehicleId::new).collect())
     }
 
@@ -645,28 +632,22 @@ impl ListingStore for Writing {
             .set(ListingValues::new(advert, updated, sequence))
             .prepared()
             .execute(conn)
-            .await
-            .map_err(store_error)?;
+            .await?;
         if saved > 0 {
             return Ok(());
         }
-        diesel::delete(listing_removals::table.find(key))
-            .execute(conn)
-            .await
-            .map_err(store_error)?;
+        diesel::delete(listing_removals::table.find(key)).execute(conn).await?;
         let values = ListingValues::new(advert, updated, sequence);
         diesel::insert_into(listings::table)
             .values((listings::business_id.eq(key.0), listings::id.eq(key.1), values))
             .execute(conn)
-            .await
-            .map_err(store_error)?;
+            .await?;
         diesel::update(record_counters::table.find((business.get(), KIND)))
             .set(record_counters::records.eq(record_counters::records + 1))
             .prepared()
             .execute(conn)
             .await
             .map(drop)
-            .map_err(store_error)
     }
 
     async fn remove_listing(
@@ -679,8 +660,7 @@ impl ListingStore for Writing {
         let conn = self.conn().await?;
         let gone = diesel::delete(listings::table.find((business.get(), id.get())))
             .execute(conn)
-            .await
-            .map_err(store_error)?;
+            .await?;
         if gone == 0 {
             return Ok(());
         }
@@ -696,7 +676,6 @@ impl ListingStore for Writing {
             .execute(conn)
             .await
             .map(drop)
-            .map_err(store_error)
     }
 
     async fn purge_removals(&mut self, before: Timestamp, limit: u32) -> StoreResult<u32> {
@@ -708,13 +687,12 @@ impl ListingStore for Writing {
                 " AND NOT EXISTS (SELECT 1 FROM listings WHERE listings.business_id = listing_removals.business_id                  AND listings.sequence < listing_removals.sequence) ORDER BY at LIMIT ",
             )
             .bind(i64::from(limit));
-        let old: Vec<(i64, i64, i64)> = old.load(conn).await.map_err(store_error)?;
+        let old: Vec<(i64, i64, i64)> = old.load(conn).await?;
         for &(business, id, sequence) in &old {
             diesel::delete(listing_removals::table.find((business, id)))
                 .filter(listing_removals::sequence.eq(sequence))
                 .execute(conn)
-                .await
-                .map_err(store_error)?;
+                .await?;
             let row = (
                 listing_removals_kept::business_id.eq(business),
                 listing_removals_kept::since.eq(sequence),
@@ -723,15 +701,13 @@ impl ListingStore for Writing {
                 .values(row)
                 .on_conflict_do_nothing()
                 .execute(conn)
-                .await
-                .map_err(store_error)?;
+                .await?;
             diesel::update(listing_removals_kept::table.find(business))
                 .filter(listing_removals_kept::since.lt(sequence))
                 .set(listing_removals_kept::since.eq(sequence))
                 .prepared()
                 .execute(conn)
-                .await
-                .map_err(store_error)?;
+                .await?;
         }
         Ok(u32::try_from(old.len()).unwrap_or(u32::MAX))
     }
@@ -743,8 +719,7 @@ impl ListingStore for Writing {
             .limit(limit.into())
             .select((listings::business_id, listings::id))
             .load(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         let each = |(business, vehicle)| DueExpiry {
             business: BusinessId::new(business),
             vehicle: VehicleId::new(vehicle),
@@ -762,7 +737,7 @@ impl ListingStore for Writing {
         due.bind(settled.epoch_seconds())
             .sql(") ORDER BY businesses.id LIMIT ")
             .bind(i64::from(limit));
-        let due: Vec<i64> = due.load(self.conn().await?).await.map_err(store_error)?;
+        let due: Vec<i64> = due.load(self.conn().await?).await?;
         Ok(due.into_iter().map(BusinessId::new).collect())
     }
 
@@ -776,16 +751,11 @@ impl ListingStore for Writing {
             ))
             .on_conflict_do_nothing()
             .execute(conn)
-            .await
-            .map_err(store_error)?;
+            .await?;
         let row = listing_builds::table
             .find(business.get())
             .select((listing_builds::built_of, listing_builds::below));
-        let row: Option<(i64, Option<i64>)> = dialect::skip_locked!(row)
-            .get_result(conn)
-            .await
-            .optional()
-            .map_err(store_error)?;
+        let row: Option<(i64, Option<i64>)> = dialect::skip_locked!(row).get_optional(conn).await?;
         Ok(row.map(|(of, below)| Build {
             of: Timestamp::from_epoch_seconds(of),
             below: below.map(VehicleId::new),
@@ -802,6 +772,5 @@ impl ListingStore for Writing {
             .execute(self.conn().await?)
             .await
             .map(drop)
-            .map_err(store_error)
     }
 }

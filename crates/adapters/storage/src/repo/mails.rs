@@ -10,7 +10,7 @@ use forecourt_kernel::{BusinessId, LeadId, Mail, MailOutbox, PendingMail, StoreR
 
 use super::dialect;
 use super::session::{Reading, Writing};
-use crate::error::{other, store_error};
+use crate::error::other;
 use crate::models::{MailRow, NewMailRow};
 use crate::schema::{mail_quotas, mails};
 use crate::statement::{Prepare as _, RunQueryDsl};
@@ -113,13 +113,11 @@ impl Writing {
             ))
             .on_conflict_do_nothing()
             .execute(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         let quota = mail_quotas::table.find(business);
         let (day, sent): (i64, i64) = dialect::for_no_key_update!(quota.select((mail_quotas::day, mail_quotas::mails)))
             .get_result(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         // The clock of another server may be in the next day already: then that day counts.
         let (day, sent) = if day == today || day == today + 1 {
             (day, sent)
@@ -131,8 +129,7 @@ impl Writing {
             diesel::update(quota)
                 .set((mail_quotas::day.eq(day), mail_quotas::mails.eq(sent + claimed)))
                 .execute(self.conn().await?)
-                .await
-                .map_err(store_error)?;
+                .await?;
         }
         Ok(claimed)
     }
@@ -142,10 +139,8 @@ impl Writing {
         let due = mails::table.filter(mails::due.le(now)).order(mails::due).limit(1);
         let first: Option<i64> = due
             .select(mails::id)
-            .get_result(self.conn_after_sending().await?)
-            .await
-            .optional()
-            .map_err(store_error)?;
+            .get_optional(self.conn_after_sending().await?)
+            .await?;
         let mut found = Vec::new();
         if first.is_none() {
             return Ok(found);
@@ -153,8 +148,7 @@ impl Writing {
         for (after, until) in [(after, i64::MAX), (0, after)] {
             let rows: Vec<WaitingRow> = diesel::sql_query(waiting(after, until, now, limit - found.len()))
                 .load(self.conn().await?)
-                .await
-                .map_err(store_error)?;
+                .await?;
             found.extend(rows.into_iter().map(|row| row.business_id));
         }
         Ok(found)
@@ -168,10 +162,7 @@ impl Writing {
             .order((mails::due, mails::id))
             .limit(i64::try_from(room).map_err(other)?)
             .select(MailRow::as_select());
-        let mut rows: Vec<MailRow> = dialect::skip_locked!(due)
-            .load(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+        let mut rows: Vec<MailRow> = dialect::skip_locked!(due).load(self.conn().await?).await?;
         let is_full = rows.len() >= room;
         let wanted = rows.iter().filter(|row| !row.claimed).count();
         let mut granted = 0;
@@ -190,8 +181,7 @@ impl Writing {
             diesel::update(mails::table.filter(mails::id.eq_any(ids)))
                 .set((mails::due.eq(lease.epoch_seconds()), mails::claimed.eq(true)))
                 .execute(self.conn().await?)
-                .await
-                .map_err(store_error)?;
+                .await?;
         }
         Ok(Share {
             rows,
@@ -210,10 +200,7 @@ impl Writing {
             .order((mails::due, mails::id))
             .limit(PUT_OFF_AT_ONCE)
             .select((mails::id, mails::queued));
-        let due: Vec<(i64, Option<i64>)> = dialect::skip_locked!(due)
-            .load(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+        let due: Vec<(i64, Option<i64>)> = dialect::skip_locked!(due).load(self.conn().await?).await?;
         let is_old =
             |queued: Option<i64>| queued.is_some_and(|queued| queued + TakenMails::MAX_WAIT_SECONDS < tomorrow);
         let of = |wanted: bool| {
@@ -224,15 +211,13 @@ impl Writing {
         if !given_up.is_empty() {
             diesel::delete(mails::table.filter(mails::id.eq_any(given_up.clone())))
                 .execute(self.conn().await?)
-                .await
-                .map_err(store_error)?;
+                .await?;
         }
         if !waiting.is_empty() {
             diesel::update(mails::table.filter(mails::id.eq_any(waiting)))
                 .set(mails::due.eq(tomorrow))
                 .execute(self.conn().await?)
-                .await
-                .map_err(store_error)?;
+                .await?;
         }
         // A server of the version before does not say when it queued a mail.
         let unknown: Vec<i64> = due
@@ -244,8 +229,7 @@ impl Writing {
             diesel::update(mails::table.filter(mails::id.eq_any(unknown)))
                 .set(mails::queued.eq(now))
                 .execute(self.conn().await?)
-                .await
-                .map_err(store_error)?;
+                .await?;
         }
         Ok(given_up)
     }
@@ -269,8 +253,7 @@ impl ContactMailReader for Reading {
                 .limit(READ_AT_ONCE)
                 .select((mails::id, mails::recipient))
                 .load(self.conn().await?)
-                .await
-                .map_err(store_error)?;
+                .await?;
             let Some((last, _)) = waiting.last() else {
                 break;
             };
@@ -288,8 +271,7 @@ impl ContactMailReader for Reading {
             .order(mails::id)
             .select(MailRow::as_select())
             .load(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         let waiting = rows.into_iter().map(|row| WaitingMail {
             id: row.id,
             to: row.recipient,
@@ -342,8 +324,7 @@ impl MailQueue for Writing {
     async fn drop_mail(&mut self, id: i64) -> StoreResult<()> {
         diesel::delete(mails::table.find(id))
             .execute(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         Ok(())
     }
 
@@ -355,8 +336,7 @@ impl MailQueue for Writing {
             ))
             .prepared()
             .execute(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         Ok(())
     }
 }

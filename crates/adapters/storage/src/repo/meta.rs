@@ -6,7 +6,7 @@ use diesel::prelude::*;
 use forecourt_kernel::{BusinessId, Clock, Epoch, StoreResult, Timestamp};
 
 use super::{Conn, Engine, Session, dialect};
-use crate::error::{other, store_error};
+use crate::error::other;
 use crate::models::MetaRow;
 use crate::pool::Effort;
 use crate::schema::forecourt_meta;
@@ -110,8 +110,7 @@ impl Engine {
             let changed = diesel::update(other)
                 .set(forecourt_meta::value.eq(&timeline))
                 .execute(&mut *session)
-                .await
-                .map_err(store_error)?;
+                .await?;
             if changed > 0 {
                 let epoch = raise(&mut session, now).await?;
                 tracing::warn!(
@@ -159,8 +158,7 @@ async fn facts(conn: &mut Conn) -> StoreResult<Option<DatabaseFacts>> {
         .filter(forecourt_meta::key.eq_any([INSTALLATION, EPOCH, TIMELINE, LEAST_VERSION]))
         .select((forecourt_meta::key, forecourt_meta::value))
         .load(conn)
-        .await
-        .map_err(store_error)?;
+        .await?;
     let mut facts = HashMap::<_, _>::from_iter(rows);
     let Some(installation) = facts.remove(INSTALLATION) else {
         return Ok(None);
@@ -177,17 +175,12 @@ async fn facts(conn: &mut Conn) -> StoreResult<Option<DatabaseFacts>> {
 async fn raise(conn: &mut Conn, now: Timestamp) -> StoreResult<Epoch> {
     add(conn, EPOCH, &Epoch::FIRST.number().to_string()).await?;
     let stored = forecourt_meta::table.find(EPOCH).select(forecourt_meta::value);
-    let stored: Option<String> = dialect::for_update!(stored)
-        .get_result(conn)
-        .await
-        .optional()
-        .map_err(store_error)?;
+    let stored: Option<String> = dialect::for_update!(stored).get_optional(conn).await?;
     let epoch = epoch_of(stored.as_deref())?.raised(now);
     diesel::update(forecourt_meta::table.find(EPOCH))
         .set(forecourt_meta::value.eq(epoch.number().to_string()))
         .execute(conn)
-        .await
-        .map_err(store_error)?;
+        .await?;
     Ok(epoch)
 }
 
@@ -206,8 +199,7 @@ async fn add(conn: &mut Conn, key: &str, value: &str) -> StoreResult<()> {
         .values(row)
         .on_conflict_do_nothing()
         .execute(conn)
-        .await
-        .map_err(store_error)?;
+        .await?;
     Ok(())
 }
 
@@ -216,10 +208,8 @@ async fn find(conn: &mut Conn, key: &str) -> StoreResult<Option<String>> {
     forecourt_meta::table
         .find(key)
         .select(forecourt_meta::value)
-        .get_result(conn)
+        .get_optional(conn)
         .await
-        .optional()
-        .map_err(store_error)
 }
 
 /// Writes facts, each in the place of the one with its key.
@@ -227,8 +217,7 @@ async fn put(conn: &mut Conn, facts: Vec<MetaRow>) -> StoreResult<()> {
     let keys: Vec<&str> = facts.iter().map(|fact| fact.key.as_str()).collect();
     diesel::delete(forecourt_meta::table.filter(forecourt_meta::key.eq_any(keys)))
         .execute(conn)
-        .await
-        .map_err(store_error)?;
-    dialect::insert_many!(conn, forecourt_meta::table, facts).map_err(store_error)?;
+        .await?;
+    dialect::insert_many!(conn, forecourt_meta::table, facts)?;
     Ok(())
 }

@@ -5,7 +5,6 @@ use forecourt_kernel::{BusinessId, StoreResult};
 
 use super::OWNED_TABLES;
 use super::session::Writing;
-use crate::error::store_error;
 use crate::schema::businesses;
 use crate::statement::RunQueryDsl;
 
@@ -52,10 +51,7 @@ impl Writing {
                 "DELETE FROM {table} WHERE business_id = {business} AND ({key}) IN \
                  (SELECT {key} FROM {table} WHERE business_id = {business} LIMIT {at_once})"
             );
-            let gone = diesel::sql_query(statement)
-                .execute(self.conn().await?)
-                .await
-                .map_err(store_error)?;
+            let gone = diesel::sql_query(statement).execute(self.conn().await?).await?;
             removed += gone;
             if gone == *at_once || removed >= ROWS_AT_ONCE {
                 return Ok(true);
@@ -64,8 +60,7 @@ impl Writing {
         // What is left refers to it, and goes with it: its counters, and what was written since.
         diesel::delete(businesses::table.find(business.get()))
             .execute(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         Ok(false)
     }
 }

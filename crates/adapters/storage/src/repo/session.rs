@@ -273,7 +273,7 @@ impl Writing {
                     .find(business.get())
                     .select((Numbers::as_select(), business_counters::subscribers));
                 let found = dialect::for_no_key_update!(row).get_result(self.conn().await?).await;
-                let (numbers, subscribers) = found.map_err(store_error)?;
+                let (numbers, subscribers) = found?;
                 LockedCounters {
                     business,
                     numbers,
@@ -319,8 +319,7 @@ impl Writing {
             )
         )
         .get_result::<(Numbers, i64, String)>(self.conn().await?)
-        .await
-        .map_err(store_error)?;
+        .await?;
         let mut lead_ids: VecDeque<i64> = ids
             .split(',')
             .map(str::parse)
@@ -477,7 +476,6 @@ impl Writing {
             .execute(self.conn().await?)
             .await
             .map(drop)
-            .map_err(store_error)
     }
 
     fn changed_numbers(&mut self) -> Option<(i64, Numbers)> {

@@ -1,6 +1,7 @@
 //! Many deliveries one after the other: here that costs no round trips, and each statement stays prepared.
 
 use diesel::prelude::*;
+use forecourt_kernel::StoreResult;
 use forecourt_webhooks::DeliveryStatus;
 
 use super::Conn;
@@ -14,7 +15,7 @@ pub(crate) async fn merge(
     business: i64,
     places: Vec<String>,
     with: Merge<'_>,
-) -> QueryResult<Vec<i64>> {
+) -> StoreResult<Vec<i64>> {
     let mut merged = Vec::new();
     for place in places {
         let settling = webhook_deliveries::table
@@ -24,16 +25,15 @@ pub(crate) async fn merge(
             .set(with.values())
             .returning(webhook_deliveries::webhook_id)
             .prepared()
-            .get_result(conn)
-            .await
-            .optional()?;
+            .get_optional(conn)
+            .await?;
         merged.extend(found);
     }
     Ok(merged)
 }
 
 /// Lets queues be looked into when these say, or sooner if they would be anyway.
-pub(crate) async fn advance_due(conn: &mut Conn, queues: &[DueAdvance]) -> QueryResult<()> {
+pub(crate) async fn advance_due(conn: &mut Conn, queues: &[DueAdvance]) -> StoreResult<()> {
     for queue in queues {
         let later = webhook_queues::next_due
             .is_null()
@@ -54,7 +54,7 @@ pub(crate) async fn advance_due(conn: &mut Conn, queues: &[DueAdvance]) -> Query
 pub(crate) const fn look_up_by_key(_conn: &mut Conn) {}
 
 /// Stores what came of attempts, unless their deliveries are no longer pending. Returns which are to be tried again, and when.
-pub(crate) async fn save(conn: &mut Conn, attempts: Vec<AttemptRow>) -> QueryResult<Vec<DueAdvance>> {
+pub(crate) async fn save(conn: &mut Conn, attempts: Vec<AttemptRow>) -> StoreResult<Vec<DueAdvance>> {
     let mut again = Vec::new();
     for AttemptRow {
         business_id,
@@ -71,9 +71,8 @@ pub(crate) async fn save(conn: &mut Conn, attempts: Vec<AttemptRow>) -> QueryRes
             .set(values)
             .returning(webhook_deliveries::webhook_id)
             .prepared()
-            .get_result(conn)
-            .await
-            .optional()?;
+            .get_optional(conn)
+            .await?;
         if answered {
             let forgetting = webhook_deliveries::table
                 .find((business_id, id))

@@ -12,7 +12,7 @@ macro_rules! insert_many {
             for row in $rows {
                 count += diesel::insert_into($table).values(row).execute(&mut *conn).await?;
             }
-            diesel::QueryResult::Ok(count)
+            forecourt_kernel::StoreResult::Ok(count)
         }
         .await
     }};
@@ -52,7 +52,7 @@ macro_rules! insert_for_ids {
                         .await?,
                 );
             }
-            diesel::QueryResult::Ok(ids)
+            forecourt_kernel::StoreResult::Ok(ids)
         }
         .await
     }};
@@ -103,10 +103,7 @@ macro_rules! for_update {
 /// What a row has in the columns of `$values`, so that a change names only those that differ: see `models::changes`.
 macro_rules! stored {
     ($conn:expr, $row:expr, $values:ty) => {
-        $row.select(<$values>::as_select())
-            .get_result::<$values>($conn)
-            .await
-            .optional()
+        $row.select(<$values>::as_select()).get_optional::<$values>($conn).await
     };
 }
 

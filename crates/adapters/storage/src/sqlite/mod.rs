@@ -207,7 +207,7 @@ impl Engine {
             // What it would do, of all tables.
             let due = sql::<Text>("PRAGMA optimize(0x10003)");
             let due = crate::statement::RunQueryDsl::load::<String>(due, &mut *session).await;
-            due.map_err(store_error)?
+            due?
         };
         let is_due = !due.is_empty();
         for statement in due {

@@ -6,7 +6,6 @@ use forecourt_kernel::{BusinessId, Page, PageRequest, StoreResult, View};
 
 use super::super::session::Reads;
 use super::{list, with_notes};
-use crate::error::store_error;
 use crate::models::{ContactRow, selected_contacts};
 use crate::statement::RunQueryDsl;
 
@@ -21,7 +20,7 @@ pub(super) async fn page(
     let found = list::find(session, &selected_contacts(business, filter), request).await?;
     let total = found.total;
     let rows = found.select(ContactRow::as_select()).load(session.conn().await?).await;
-    let rows: Vec<ContactRow> = rows.map_err(store_error)?;
+    let rows: Vec<ContactRow> = rows?;
     let mut page = Page::of(rows, request, total, |row| row.id).try_map(Contact::try_from)?;
     if view == View::Full {
         with_notes(session, business, &mut page).await?;

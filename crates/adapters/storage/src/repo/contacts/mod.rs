@@ -33,7 +33,7 @@ use super::owned::OwnedTable;
 use super::session::{Reading, Reads, Writing};
 use super::size::{BYTES_AT_ONCE, octet_length, within_bytes};
 use super::{Conn, Db, dialect, list};
-use crate::error::{other, store_error};
+use crate::error::other;
 use crate::models::{ContactRow, ContactValues, ERASURE, LeadRow, LoggedRow, NewContactRow, NewNoteRow, NoteRow};
 use crate::schema::{business_counters, contact_blocks, contact_notes, contacts, deletions, events, leads};
 use crate::secrets::SecretCipher;
@@ -54,8 +54,8 @@ macro_rules! contact_reader {
                 let row = contacts::table
                     .find((business.get(), id.get()))
                     .select(ContactRow::as_select())
-                    .get_result(self.conn().await?)
-                    .await;
+                    .get_optional(self.conn().await?)
+                    .await?;
                 whole(self.conn().await?, business, row).await
             }
 
@@ -109,8 +109,8 @@ macro_rules! contact_reader {
                 let known = contacts::table
                     .find((business.get(), id.get()))
                     .select(contacts::password_hash.is_not_null());
-                let known = known.get_result(self.conn().await?).await.optional();
-                Ok(known.map_err(store_error)?.unwrap_or_default())
+                let known = known.get_optional(self.conn().await?).await;
+                Ok(known?.unwrap_or_default())
             }
 
             async fn contact_leads(
@@ -146,15 +146,15 @@ fn of_contacts() -> SqlLiteral<Bool> {
 /// Whether the business has the contact.
 pub(super) async fn exists(conn: &mut Conn, business: BusinessId, id: ContactId) -> StoreResult<bool> {
     let query = contacts::table.find((business.get(), id.get())).select(contacts::id);
-    let known = query.get_result::<i64>(conn).await.optional().map_err(store_error)?;
+    let known = query.get_optional::<i64>(conn).await?;
     Ok(known.is_some())
 }
 
 /// Whether the business has the contact, which is then not deleted before the transaction ends.
 pub(super) async fn exists_for_now(conn: &mut Conn, business: BusinessId, id: ContactId) -> StoreResult<bool> {
     let query = contacts::table.find((business.get(), id.get())).select(contacts::id);
-    let known = dialect::for_key_share!(query).get_result::<i64>(conn).await;
-    Ok(known.optional().map_err(store_error)?.is_some())
+    let known = dialect::for_key_share!(query).get_optional::<i64>(conn).await;
+    Ok(known?.is_some())
 }
 
 /// Whether there is a contact, and it is deleted while something is still linked to it.
@@ -169,7 +169,7 @@ pub(super) async fn is_being_erased(
     let erasure = deletions::table
         .find((business.get(), ERASURE, contact.get()))
         .select(deletions::record);
-    let known = erasure.get_result::<i64>(conn).await.optional().map_err(store_error)?;
+    let known = erasure.get_optional::<i64>(conn).await?;
     Ok(known.is_some())
 }
 
@@ -178,7 +178,7 @@ pub(super) async fn name(conn: &mut Conn, business: BusinessId, id: ContactId) -
     let query = contacts::table
         .find((business.get(), id.get()))
         .select(ContactRow::as_select());
-    name_in(query.get_result(conn).await)
+    name_in(query.get_optional(conn).await?)
 }
 
 /// The names of contacts, of those of them that there are.
@@ -192,7 +192,7 @@ pub(super) async fn names(
         .filter(contacts::business_id.eq(business.get()))
         .filter(contacts::id.eq_any(ids))
         .select(ContactRow::as_select());
-    let rows: Vec<ContactRow> = query.load(conn).await.map_err(store_error)?;
+    let rows: Vec<ContactRow> = query.load(conn).await?;
     let named = |row| Contact::try_from(row).map(|contact| (contact.id, contact.content.name));
     rows.into_iter().map(named).collect()
 }
@@ -202,7 +202,7 @@ pub(super) async fn name_for_now(conn: &mut Conn, business: BusinessId, id: Cont
     let query = contacts::table
         .find((business.get(), id.get()))
         .select(ContactRow::as_select());
-    name_in(dialect::for_key_share!(query).get_result(conn).await)
+    name_in(dialect::for_key_share!(query).get_optional(conn).await?)
 }
 
 /// What is kept of a contact.
@@ -210,7 +210,7 @@ pub(super) async fn content(conn: &mut Conn, business: BusinessId, id: ContactId
     let query = contacts::table
         .find((business.get(), id.get()))
         .select(ContactRow::as_select());
-    content_in(query.get_result(conn).await)
+    content_in(query.get_optional(conn).await?)
 }
 
 /// What is kept of a contact, which is then not deleted before the transaction ends.
@@ -222,25 +222,21 @@ pub(super) async fn content_for_now(
     let query = contacts::table
         .find((business.get(), id.get()))
         .select(ContactRow::as_select());
-    content_in(dialect::for_key_share!(query).get_result(conn).await)
+    content_in(dialect::for_key_share!(query).get_optional(conn).await?)
 }
 
-fn name_in(row: QueryResult<ContactRow>) -> StoreResult<Option<String>> {
+fn name_in(row: Option<ContactRow>) -> StoreResult<Option<String>> {
     Ok(content_in(row)?.map(|content| content.name))
 }
 
-fn content_in(row: QueryResult<ContactRow>) -> StoreResult<Option<ContactDraft>> {
-    let contact = row
-        .optional()
-        .map_err(store_error)?
-        .map(Contact::try_from)
-        .transpose()?;
+fn content_in(row: Option<ContactRow>) -> StoreResult<Option<ContactDraft>> {
+    let contact = row.map(Contact::try_from).transpose()?;
     Ok(contact.map(|contact| contact.content))
 }
 
 /// A contact that was looked up, with its newest notes.
-async fn whole(conn: &mut Conn, business: BusinessId, row: QueryResult<ContactRow>) -> StoreResult<Option<Contact>> {
-    let Some(row) = row.optional().map_err(store_error)? else {
+async fn whole(conn: &mut Conn, business: BusinessId, row: Option<ContactRow>) -> StoreResult<Option<Contact>> {
+    let Some(row) = row else {
         return Ok(None);
     };
     let mut contact = Contact::try_from(row)?;
@@ -257,8 +253,7 @@ async fn newest_notes(conn: &mut Conn, business: BusinessId, contact: ContactId)
         .limit(NOTES_SHOWN)
         .select(NoteRow::as_select())
         .load(conn)
-        .await
-        .map_err(store_error)?;
+        .await?;
     Ok(rows.into_iter().map(ContactNote::from).collect())
 }
 
@@ -282,8 +277,7 @@ async fn with_notes(session: &mut impl Reads, business: BusinessId, page: &mut P
         .group_by(contact_notes::contact_id)
         .select((contact_notes::contact_id, count_star(), bytes_of_notes()))
         .load(conn)
-        .await
-        .map_err(store_error)?;
+        .await?;
     let (mut shown, mut bytes) = (0, 0);
     let (mut few, mut many) = (Vec::new(), Vec::new());
     for contact in &page.items {
@@ -313,8 +307,7 @@ async fn with_notes(session: &mut impl Reads, business: BusinessId, page: &mut P
             .order(contact_notes::id.desc())
             .select(NoteRow::as_select())
             .load(conn)
-            .await
-            .map_err(store_error)?;
+            .await?;
         notes.extend(rows.into_iter().map(ContactNote::from));
     }
     for contact in many {
@@ -343,10 +336,8 @@ async fn like(conn: &mut Conn, business: BusinessId, probe: &DuplicateProbe) -> 
                 .order(($column, contacts::id))
                 .limit(1)
                 .select(contacts::id)
-                .get_result::<i64>(conn)
-                .await
-                .optional()
-                .map_err(store_error)?
+                .get_optional::<i64>(conn)
+                .await?
         };
     }
     let found = match probe {
@@ -372,10 +363,8 @@ async fn like(conn: &mut Conn, business: BusinessId, probe: &DuplicateProbe) -> 
                 .order((contacts::id + 0).asc())
                 .limit(1)
                 .select(contacts::id)
-                .get_result::<i64>(conn)
-                .await
-                .optional()
-                .map_err(store_error)?
+                .get_optional::<i64>(conn)
+                .await?
         }
     };
     Ok(found.map(ContactId::new))
@@ -423,7 +412,7 @@ pub(super) async fn of_sender(
     } else {
         like.load(conn).await
     };
-    let rows: Vec<(i64, String, Option<String>, Option<String>)> = rows.map_err(store_error)?;
+    let rows: Vec<(i64, String, Option<String>, Option<String>)> = rows?;
     let found = rows.into_iter().filter_map(|(id, email, telephone, mobile)| {
         let numbers = [&telephone, &mobile].map(|number| number.as_deref().unwrap_or_default());
         let by = keys.found_by(&email, numbers)?;
@@ -481,7 +470,7 @@ async fn notes(
             .into_boxed::<Db>()
     };
     let total = match request.position {
-        Position::Number(_) => Some(all().count().get_result(conn).await.map_err(store_error)?),
+        Position::Number(_) => Some(all().count().get_result(conn).await?),
         Position::After(_) => None,
     };
     let mut query = all();
@@ -494,8 +483,7 @@ async fn notes(
         .offset(request.offset().unwrap_or_default())
         .select(NoteRow::as_select())
         .load(conn)
-        .await
-        .map_err(store_error)?;
+        .await?;
     let notes = rows.into_iter().map(ContactNote::from).collect();
     Ok(Page::of(notes, request, total, |note: &ContactNote| note.id.get()))
 }
@@ -512,8 +500,7 @@ async fn blocked(
         .filter(contact_blocks::key.eq_any(wanted))
         .select(contact_blocks::key)
         .load(conn)
-        .await
-        .map_err(store_error)?;
+        .await?;
     let is_known = |key: &&BlockKey| {
         people::block_digests(cipher, key)
             .iter()
@@ -541,8 +528,7 @@ async fn linked_leads(
         .limit(TRACES_AT_ONCE)
         .select(LeadRow::as_select())
         .load(conn)
-        .await
-        .map_err(store_error)?;
+        .await?;
     let shown = |row: LeadRow| {
         let lead = Lead::try_from(row)?;
         let shown = serde_json::value::to_raw_value(&FullLead::new(&lead, catalogue)).map_err(other)?;
@@ -574,8 +560,7 @@ async fn past_events(
         .limit(TRACES_AT_ONCE)
         .select((events::sequence, octet_length(events::data)))
         .load(conn)
-        .await
-        .map_err(store_error)?;
+        .await?;
     let Some(last) = within_bytes(&sizes) else {
         return Ok(Vec::new());
     };
@@ -585,8 +570,7 @@ async fn past_events(
         .order(sequence.asc())
         .select(LoggedRow::as_select())
         .load(conn)
-        .await
-        .map_err(store_error)?;
+        .await?;
     let event = |row: LoggedRow| {
         let Event { sequence, id, what } = Event::try_from(row)?;
         Ok(PastEvent {
@@ -607,10 +591,8 @@ impl ContactStore for Writing {
             .find((business.get(), id.get()))
             .select(ContactRow::as_select());
         let row: Option<ContactRow> = dialect::for_no_key_update!(query)
-            .get_result(self.conn().await?)
-            .await
-            .optional()
-            .map_err(store_error)?;
+            .get_optional(self.conn().await?)
+            .await?;
         row.map(Contact::try_from).transpose()
     }
 
@@ -619,10 +601,8 @@ impl ContactStore for Writing {
             .filter(contacts::business_id.eq(business.get()))
             .filter(contacts::login_email.assume_not_null().eq(fold_email(email)))
             .select(contacts::id)
-            .get_result(self.conn().await?)
-            .await
-            .optional()
-            .map_err(store_error)?;
+            .get_optional(self.conn().await?)
+            .await?;
         Ok(holder.map(ContactId::new))
     }
 
@@ -658,7 +638,7 @@ impl ContactStore for Writing {
         let updated = contact.updated.max(contact.created);
         let row = contacts::table.find((business.get(), contact.id.get()));
         let conn = self.conn().await?;
-        let stored = dialect::stored!(conn, row, ContactValues).map_err(store_error)?;
+        let stored = dialect::stored!(conn, row, ContactValues)?;
         diesel::update(row)
             .set((
                 ContactValues::new(&contact.content)?.changes(stored.as_ref()),
@@ -685,7 +665,6 @@ impl ContactStore for Writing {
             .execute(self.conn().await?)
             .await
             .map(drop)
-            .map_err(store_error)
     }
 
     async fn lease_login_mail(
@@ -700,8 +679,7 @@ impl ContactStore for Writing {
         let leased = diesel::update(contacts::table.find((business.get(), id.get())).filter(free.or(over)))
             .set(contacts::login_mail_until.eq(Some(until.epoch_seconds())))
             .execute(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         Ok(leased > 0)
     }
 
@@ -710,8 +688,7 @@ impl ContactStore for Writing {
         let returned = diesel::update(row.filter(contacts::login_mail_until.eq(Some(until.epoch_seconds()))))
             .set(contacts::login_mail_until.eq(None::<i64>))
             .execute(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         Ok(returned > 0)
     }
 
@@ -721,8 +698,7 @@ impl ContactStore for Writing {
             .filter(contact_notes::contact_id.eq(contact.get()))
             .count()
             .get_result(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         usize::try_from(count).map_err(other)
     }
 
@@ -744,7 +720,7 @@ impl ContactStore for Writing {
         let inserted = diesel::insert_into(contact_notes::table)
             .values(row)
             .returning(contact_notes::id);
-        let id: i64 = inserted.get_result(self.conn().await?).await.map_err(store_error)?;
+        let id: i64 = inserted.get_result(self.conn().await?).await?;
         Ok(ContactNote {
             id: ContactNoteId::new(id),
             contact,
@@ -763,8 +739,7 @@ impl ContactStore for Writing {
         let row = contact_notes::table.find((business.get(), note.get()));
         let deleted = diesel::delete(row.filter(contact_notes::contact_id.eq(contact.get())))
             .execute(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         Ok(deleted > 0)
     }
 
@@ -775,10 +750,7 @@ impl ContactStore for Writing {
         let gone = contact_blocks::table
             .filter(contact_blocks::business_id.eq(business.get()))
             .filter(contact_blocks::key.eq_any(gone));
-        diesel::delete(gone)
-            .execute(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+        diesel::delete(gone).execute(self.conn().await?).await?;
         if blocked {
             diesel::insert_into(contact_blocks::table)
                 .values((
@@ -787,8 +759,7 @@ impl ContactStore for Writing {
                 ))
                 .on_conflict_do_nothing()
                 .execute(self.conn().await?)
-                .await
-                .map_err(store_error)?;
+                .await?;
         }
         Ok(())
     }
@@ -833,12 +804,11 @@ pub(super) async fn count_writes(conn: &mut Conn, business: BusinessId, more: i6
         .execute(conn)
         .await
         .map(drop)
-        .map_err(store_error)
 }
 
 /// The failure to write a contact, in the words of its domain.
-fn contact_error(error: diesel::result::Error) -> StoreError {
-    match store_error(error) {
+fn contact_error(error: StoreError) -> StoreError {
+    match error {
         StoreError::Duplicate(constraint) if constraint == "contacts_business_id_login_email_key" => {
             StoreError::Duplicate(LOGIN_EMAIL_RULE.to_owned())
         }

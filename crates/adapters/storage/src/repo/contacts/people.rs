@@ -9,7 +9,6 @@ use forecourt_kernel::{BusinessId, Person, StoreResult};
 use super::super::people::{Part, PersonalTexts, READ_AT_ONCE, next_rows};
 use super::super::session::Writing;
 use super::super::size::octet_length;
-use crate::error::store_error;
 use crate::personal::{
     Erasure::{Deleted, Keyed, Redacted},
     PersonalTable, held, table, withheld,
@@ -78,15 +77,13 @@ impl PersonalTexts for Notes {
             .filter(contact_notes::id.eq_any(affordable))
             .select((contact_notes::id, contact_notes::note))
             .load(session.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         for (id, mut note) in notes {
             if person.redact_certain(&mut note) {
                 diesel::update(contact_notes::table.find((business.get(), id)))
                     .set(contact_notes::note.eq(note))
                     .execute(session.conn().await?)
-                    .await
-                    .map_err(store_error)?;
+                    .await?;
             }
         }
         Ok(last)
@@ -121,20 +118,17 @@ impl Writing {
             .limit(READ_AT_ONCE)
             .select((contact_blocks::business_id, contact_blocks::key))
             .load(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         for (business, digest) in &bare {
             let keyed = keyed_block(self.dependencies.cipher()?, digest);
             diesel::insert_into(contact_blocks::table)
                 .values((contact_blocks::business_id.eq(business), contact_blocks::key.eq(keyed)))
                 .on_conflict_do_nothing()
                 .execute(self.conn().await?)
-                .await
-                .map_err(store_error)?;
+                .await?;
             diesel::delete(contact_blocks::table.find((business, digest)))
                 .execute(self.conn().await?)
-                .await
-                .map_err(store_error)?;
+                .await?;
         }
         Ok(bare.len())
     }

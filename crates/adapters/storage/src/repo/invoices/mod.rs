@@ -12,7 +12,7 @@ use forecourt_kernel::{BusinessId, ContactId, StoreResult, Timestamp, Version};
 use super::owned::OwnedTable;
 use super::session::{Reading, Writing};
 use super::{Conn, Db, dialect};
-use crate::error::{other, store_error};
+use crate::error::other;
 use crate::statement::{Prepare as _, RunQueryDsl};
 
 pub(super) const OWNED_TABLES: &[OwnedTable] = &[OwnedTable::new("invoices", "id", 100)];
@@ -93,12 +93,7 @@ impl TryFrom<InvoiceRow> for Invoice {
 
 async fn invoice(conn: &mut Conn, business: BusinessId, id: InvoiceId) -> StoreResult<Option<Invoice>> {
     let query = invoices::table.find((business.get(), id.get()));
-    let row: Option<InvoiceRow> = query
-        .select(InvoiceRow::as_select())
-        .get_result(conn)
-        .await
-        .optional()
-        .map_err(store_error)?;
+    let row: Option<InvoiceRow> = query.select(InvoiceRow::as_select()).get_optional(conn).await?;
     row.map(Invoice::try_from).transpose()
 }
 
@@ -111,10 +106,8 @@ async fn invoice_by_number(
         .filter(invoices::business_id.eq(business.get()))
         .filter(invoices::number.eq(number.get()))
         .select(InvoiceRow::as_select())
-        .get_result(conn)
-        .await
-        .optional()
-        .map_err(store_error)?;
+        .get_optional(conn)
+        .await?;
     row.map(Invoice::try_from).transpose()
 }
 
@@ -132,7 +125,6 @@ async fn next_number(conn: &mut Conn, business: BusinessId, kind: &str) -> Store
         .returning(invoice_numbers::latest)
         .get_result(conn)
         .await
-        .map_err(store_error)
 }
 
 macro_rules! invoice_reader {
@@ -177,8 +169,7 @@ impl ContactInvoiceReader for Reading {
             .limit(OF_CONTACT_AT_ONCE)
             .select(InvoiceRow::as_select())
             .load(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         rows.into_iter().map(Invoice::try_from).collect()
     }
 }
@@ -188,10 +179,8 @@ impl InvoiceStore for Writing {
     async fn lock_invoice(&mut self, business: BusinessId, id: InvoiceId) -> StoreResult<Option<Invoice>> {
         let query = invoices::table.find((business.get(), id.get()));
         let row: Option<InvoiceRow> = dialect::for_no_key_update!(query.select(InvoiceRow::as_select()))
-            .get_result(self.conn().await?)
-            .await
-            .optional()
-            .map_err(store_error)?;
+            .get_optional(self.conn().await?)
+            .await?;
         row.map(Invoice::try_from).transpose()
     }
 
@@ -217,8 +206,7 @@ impl InvoiceStore for Writing {
             ))
             .returning(invoices::id)
             .get_result(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         invoice.id = InvoiceId::new(id);
         Ok(invoice)
     }
@@ -230,7 +218,6 @@ impl InvoiceStore for Writing {
             .execute(self.conn().await?)
             .await
             .map(drop)
-            .map_err(store_error)
     }
 
     async fn next_invoice_number(&mut self, business: BusinessId) -> StoreResult<InvoiceNumber> {

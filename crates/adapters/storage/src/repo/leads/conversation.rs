@@ -15,7 +15,7 @@ use forecourt_reference::LeadChannel;
 
 use super::super::session::{Reading, Writing};
 use super::{Conn, Db, dialect};
-use crate::error::{other, store_error};
+use crate::error::other;
 use crate::models::{LeadMessageRow, LeadNoteRow, NewLeadMessageRow, NewLeadNoteRow};
 use crate::schema::{businesses, lead_assessments, lead_mails, lead_messages, lead_notes, leads};
 use crate::statement::RunQueryDsl;
@@ -65,7 +65,7 @@ macro_rules! page_of {
                 .into_boxed::<Db>()
         };
         let total: Option<i64> = match $request.position {
-            Position::Number(_) => Some(all().count().get_result($conn).await.map_err(store_error)?),
+            Position::Number(_) => Some(all().count().get_result($conn).await?),
             Position::After(_) => None,
         };
         let mut query = all();
@@ -78,8 +78,7 @@ macro_rules! page_of {
             .offset($request.offset().unwrap_or_default())
             .select(<$row>::as_select())
             .load($conn)
-            .await
-            .map_err(store_error)?;
+            .await?;
         Page::of(rows, $request, total, |row| row.id)
     }};
 }
@@ -89,7 +88,7 @@ conversation_reader!(Writing, conn_after_sending);
 
 async fn exists_lead(conn: &mut Conn, business: BusinessId, lead: LeadId) -> StoreResult<bool> {
     let known = leads::table.find((business.get(), lead.get())).select(leads::id);
-    let known: Option<i64> = known.get_result(conn).await.optional().map_err(store_error)?;
+    let known: Option<i64> = known.get_optional(conn).await?;
     Ok(known.is_some())
 }
 
@@ -132,10 +131,7 @@ impl ConversationStore for Writing {
         let inserted = diesel::insert_into(lead_messages::table)
             .values(row)
             .returning(lead_messages::id);
-        let id: i64 = inserted
-            .get_result(self.conn_after_sending().await?)
-            .await
-            .map_err(store_error)?;
+        let id: i64 = inserted.get_result(self.conn_after_sending().await?).await?;
         Ok(LeadMessage {
             id: LeadMessageId::new(id),
             lead,
@@ -154,8 +150,7 @@ impl ConversationStore for Writing {
             .filter(lead_notes::lead_id.eq(lead.get()))
             .count()
             .get_result(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         usize::try_from(count).map_err(other)
     }
 
@@ -177,10 +172,7 @@ impl ConversationStore for Writing {
         let inserted = diesel::insert_into(lead_notes::table)
             .values(row)
             .returning(lead_notes::id);
-        let id: i64 = inserted
-            .get_result(self.conn_after_sending().await?)
-            .await
-            .map_err(store_error)?;
+        let id: i64 = inserted.get_result(self.conn_after_sending().await?).await?;
         Ok(LeadNote {
             id: LeadNoteId::new(id),
             lead,
@@ -194,8 +186,7 @@ impl ConversationStore for Writing {
         let row = lead_notes::table.find((business.get(), note.get()));
         let deleted = diesel::delete(row.filter(lead_notes::lead_id.eq(lead.get())))
             .execute(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         Ok(deleted > 0)
     }
 
@@ -203,10 +194,8 @@ impl ConversationStore for Writing {
         let bare = lead_mails::table.find((business.get(), message_id));
         let bare: Option<i64> = bare
             .select(lead_mails::business_id)
-            .get_result(self.conn().await?)
-            .await
-            .optional()
-            .map_err(store_error)?;
+            .get_optional(self.conn().await?)
+            .await?;
         if bare.is_some() {
             return Ok(false);
         }
@@ -219,8 +208,7 @@ impl ConversationStore for Writing {
             ))
             .on_conflict_do_nothing()
             .execute(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         Ok(noted > 0)
     }
 
@@ -243,10 +231,7 @@ impl ConversationStore for Writing {
                 .order((lead_assessments::due, lead_assessments::lead_id))
                 .limit(share)
                 .select((lead_assessments::lead_id, lead_assessments::attempts));
-            let rows: Vec<(i64, i32)> = dialect::skip_locked!(due)
-                .load(self.conn().await?)
-                .await
-                .map_err(store_error)?;
+            let rows: Vec<(i64, i32)> = dialect::skip_locked!(due).load(self.conn().await?).await?;
             let ids: Vec<i64> = rows.iter().map(|(lead, _)| *lead).collect();
             let leased = lead_assessments::table
                 .filter(lead_assessments::business_id.eq(business))
@@ -254,8 +239,7 @@ impl ConversationStore for Writing {
             diesel::update(leased)
                 .set(lead_assessments::due.eq(lease.epoch_seconds()))
                 .execute(self.conn().await?)
-                .await
-                .map_err(store_error)?;
+                .await?;
             taken.extend(rows.into_iter().map(|(lead, attempts)| DueAssessment {
                 business: BusinessId::new(business),
                 lead: LeadId::new(lead),
@@ -269,8 +253,7 @@ impl ConversationStore for Writing {
     async fn finish_assessment(&mut self, due: &DueAssessment) -> StoreResult<bool> {
         let finished = diesel::delete(leased!(due))
             .execute(self.conn_after_sending().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         Ok(finished > 0)
     }
 
@@ -283,7 +266,6 @@ impl ConversationStore for Writing {
             .execute(self.conn_after_sending().await?)
             .await
             .map(drop)
-            .map_err(store_error)
     }
 
     async fn drop_assessments(&mut self, limit: u32) -> StoreResult<u32> {
@@ -292,8 +274,7 @@ impl ConversationStore for Writing {
             .select((lead_assessments::business_id, lead_assessments::lead_id));
         let some: Vec<(i64, i64)> = dialect::skip_locked!(some)
             .load(self.conn_after_sending().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         let mut dropped = 0;
         for of_business in some.chunk_by(|one, next| one.0 == next.0) {
             let Some(&(business, _)) = of_business.first() else {
@@ -303,10 +284,7 @@ impl ConversationStore for Writing {
             let rows = lead_assessments::table
                 .filter(lead_assessments::business_id.eq(business))
                 .filter(lead_assessments::lead_id.eq_any(ids));
-            dropped += diesel::delete(rows)
-                .execute(self.conn().await?)
-                .await
-                .map_err(store_error)?;
+            dropped += diesel::delete(rows).execute(self.conn().await?).await?;
         }
         u32::try_from(dropped).map_err(other)
     }
@@ -329,10 +307,8 @@ impl Writing {
                 .order(lead_assessments::business_id)
                 .limit(1)
                 .select(lead_assessments::business_id)
-                .get_result(self.conn_after_sending().await?)
-                .await
-                .optional()
-                .map_err(store_error)?;
+                .get_optional(self.conn_after_sending().await?)
+                .await?;
             match next {
                 Some(business) if is_round && business > after.get() => break,
                 Some(business) => {

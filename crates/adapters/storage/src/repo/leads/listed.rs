@@ -7,7 +7,6 @@ use forecourt_leads::{Lead, LeadFilter, LeadPreview};
 
 use super::super::session::Reads;
 use super::{Conn, list};
-use crate::error::store_error;
 use crate::models::{ERASURE, LeadRow, selected_leads};
 use crate::preview;
 use crate::schema::{deletions, leads};
@@ -23,7 +22,7 @@ pub(super) async fn page(
     let found = list::find(session, &selected_leads(business, filter), request).await?;
     let total = found.total;
     let rows = found.select(LeadRow::as_select()).load(session.conn().await?).await;
-    let rows: Vec<LeadRow> = rows.map_err(store_error)?;
+    let rows: Vec<LeadRow> = rows?;
     Page::of(rows, request, total, |row| row.id).try_map(Lead::try_from)
 }
 
@@ -36,7 +35,6 @@ async fn rows(conn: &mut Conn, business: BusinessId, which: Sql<Bool>) -> StoreR
         .select(LeadRow::as_select())
         .load(conn)
         .await
-        .map_err(store_error)
 }
 
 /// The same page in the simple view.
@@ -58,7 +56,7 @@ pub(super) async fn previews(
         .and(contact.assume_not_null().eq_any(being_erased));
     let total = found.total;
     let preview = found.select((leads::id, leads::preview, unlinked));
-    let rows: Vec<(i64, String, bool)> = preview.load(session.conn().await?).await.map_err(store_error)?;
+    let rows: Vec<(i64, String, bool)> = preview.load(session.conn().await?).await?;
     let rows = rows
         .into_iter()
         .map(|(id, preview, unlinked)| (id, (!unlinked).then_some(preview)))

@@ -25,7 +25,6 @@ use forecourt_vehicles::VehicleDraft;
 use super::owned::OwnedTable;
 use super::session::{Reading, Writing};
 use super::{Conn, Db, contacts, dialect, list};
-use crate::error::store_error;
 use crate::models::{AssessmentRow, LeadRow, LeadValues, NewLeadRow};
 use crate::schema::{businesses, lead_vehicles, leads};
 use crate::statement::{Prepare as _, RunQueryDsl};
@@ -44,8 +43,8 @@ async fn lead(conn: &mut Conn, business: BusinessId, id: LeadId) -> StoreResult<
     let query = leads::table
         .find((business.get(), id.get()))
         .select(LeadRow::as_select());
-    let row = query.get_result(conn).await;
-    row.optional().map_err(store_error)?.map(Lead::try_from).transpose()
+    let row = query.get_optional(conn).await;
+    row?.map(Lead::try_from).transpose()
 }
 
 #[async_trait]
@@ -161,9 +160,9 @@ impl LeadStore for Writing {
             .find((business.get(), id.get()))
             .select(LeadRow::as_select());
         let row = dialect::for_no_key_update!(query)
-            .get_result(self.conn_after_sending().await?)
+            .get_optional(self.conn_after_sending().await?)
             .await;
-        row.optional().map_err(store_error)?.map(Lead::try_from).transpose()
+        row?.map(Lead::try_from).transpose()
     }
 
     async fn insert_lead(&mut self, business: BusinessId, draft: LeadDraft, at: Timestamp) -> StoreResult<Lead> {
@@ -192,7 +191,7 @@ impl LeadStore for Writing {
         };
         let row = leads::table.find((business.get(), lead.id.get()));
         let conn = self.conn_after_sending().await?;
-        let stored = dialect::stored!(conn, row, LeadValues).map_err(store_error)?;
+        let stored = dialect::stored!(conn, row, LeadValues)?;
         diesel::update(row)
             .set((
                 values.changes(stored.as_ref()),
@@ -200,8 +199,7 @@ impl LeadStore for Writing {
             ))
             .prepared()
             .execute(conn)
-            .await
-            .map_err(store_error)?;
+            .await?;
         self.buffer(business).await?.lead_writes(0);
         Ok(())
     }
@@ -210,18 +208,13 @@ impl LeadStore for Writing {
         let row = leads::table.find((business.get(), id.get()));
         // In this order: its vehicles go with it, and a vehicle that is deleted takes its leads' along.
         let created: Option<i64> = dialect::for_update!(row.select(leads::created))
-            .get_result(self.conn_after_sending().await?)
-            .await
-            .optional()
-            .map_err(store_error)?;
+            .get_optional(self.conn_after_sending().await?)
+            .await?;
         let Some(created) = created else {
             return Ok(());
         };
         self.lock_counters(business).await?;
-        diesel::delete(row)
-            .execute(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+        diesel::delete(row).execute(self.conn().await?).await?;
         self.buffer(business).await?.lead_writes(-1);
         self.forget_lead(business, id, Timestamp::from_epoch_seconds(created))
             .await
@@ -283,8 +276,7 @@ impl LeadStore for Writing {
             .limit(limit.into())
             .select((leads::business_id, leads::id))
             .load(self.conn_after_sending().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         let each = |(business, lead)| DueReopening {
             business: BusinessId::new(business),
             lead: LeadId::new(lead),
@@ -323,7 +315,7 @@ impl BulkLoad for Writing {
             rows.push(NewLeadRow::new(business, &lead)?);
         }
         let last = numbers.lead_reference;
-        dialect::insert_many!(self.conn().await?, leads::table, rows).map_err(store_error)?;
+        dialect::insert_many!(self.conn().await?, leads::table, rows)?;
         if concerned.is_empty() {
             return Ok(());
         }
@@ -331,7 +323,7 @@ impl BulkLoad for Writing {
             .filter(leads::business_id.eq(business.get()))
             .filter(leads::reference.between(last - count + 1, last))
             .select((leads::reference, leads::id));
-        let ids: Vec<(i64, i64)> = numbered.load(self.conn().await?).await.map_err(store_error)?;
+        let ids: Vec<(i64, i64)> = numbered.load(self.conn().await?).await?;
         let ids: BTreeMap<i64, i64> = ids.into_iter().collect();
         let of_lead = |(reference, vehicle, created): (i64, VehicleId, i64)| {
             Some((
@@ -342,7 +334,7 @@ impl BulkLoad for Writing {
             ))
         };
         let rows: Vec<_> = concerned.into_iter().filter_map(of_lead).collect();
-        dialect::insert_many!(self.conn().await?, lead_vehicles::table, rows).map_err(store_error)?;
+        dialect::insert_many!(self.conn().await?, lead_vehicles::table, rows)?;
         Ok(())
     }
 

@@ -18,7 +18,7 @@ use super::super::people::{
 use super::super::session::Writing;
 use super::super::size::octet_length;
 use super::dialect;
-use crate::error::{other, store_error};
+use crate::error::other;
 use crate::models::{LeadMessageRow, LeadNoteRow, LeadRow};
 use crate::personal::{
     Erasure::{Cleared, Deleted, Derived, Keyed, Redacted},
@@ -104,10 +104,8 @@ async fn stored(session: &mut Writing, business: BusinessId, id: i64) -> StoreRe
     let row: Option<LeadRow> = leads::table
         .find((business.get(), id))
         .select(LeadRow::as_select())
-        .get_result(session.conn().await?)
-        .await
-        .optional()
-        .map_err(store_error)?;
+        .get_optional(session.conn().await?)
+        .await?;
     row.map(|row| Lead::try_from(LeadRow { unlinked: false, ..row }))
         .transpose()
 }
@@ -267,8 +265,7 @@ async fn clean_messages(
         .filter(lead_messages::id.eq_any(affordable))
         .select(LeadMessageRow::as_select())
         .load(session.conn().await?)
-        .await
-        .map_err(store_error)?;
+        .await?;
     for row in rows {
         let mut message = LeadMessage::try_from(row)?;
         let changed = if is_theirs {
@@ -285,8 +282,7 @@ async fn clean_messages(
                 lead_messages::body.eq(message.body),
             ))
             .execute(session.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
     }
     Ok(())
 }
@@ -344,8 +340,7 @@ async fn clean_notes(
         .filter(lead_notes::id.eq_any(affordable))
         .select(LeadNoteRow::as_select())
         .load(session.conn().await?)
-        .await
-        .map_err(store_error)?;
+        .await?;
     for row in rows {
         let mut note = LeadNote::from(row);
         let changed = if is_theirs {
@@ -359,8 +354,7 @@ async fn clean_notes(
         diesel::update(lead_notes::table.find((business.get(), note.id.get())))
             .set(lead_notes::note.eq(note.note))
             .execute(session.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
     }
     Ok(())
 }
@@ -415,10 +409,7 @@ impl Writing {
         let waiting = mails::table
             .filter(mails::business_id.eq(business.get()))
             .filter(mails::lead_id.eq(id.get()));
-        diesel::delete(waiting)
-            .execute(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+        diesel::delete(waiting).execute(self.conn().await?).await?;
         if let Some((sequence, _)) = self.lead_creation(business, id, created).await? {
             self.empty_events(business, id.get(), vec![sequence]).await?;
             self.forget_answers(business, &[sequence]).await?;
@@ -445,8 +436,7 @@ impl Writing {
             .limit(READ_AT_ONCE)
             .select(events::sequence)
             .load(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         let is_full = i64::try_from(shown.len()).is_ok_and(|shown| shown >= READ_AT_ONCE);
         self.empty_events(business, id.get(), shown.clone()).await?;
         self.forget_answers(business, &shown).await?;
@@ -473,20 +463,17 @@ impl Writing {
             .limit(READ_AT_ONCE)
             .select((lead_mails::business_id, lead_mails::message_id))
             .load(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         for (business, id) in &bare {
             let digest = mail_digest(self.dependencies.cipher()?, id);
             diesel::insert_into(lead_mails::table)
                 .values((lead_mails::business_id.eq(business), lead_mails::message_id.eq(digest)))
                 .on_conflict_do_nothing()
                 .execute(self.conn().await?)
-                .await
-                .map_err(store_error)?;
+                .await?;
             diesel::delete(lead_mails::table.find((business, id)))
                 .execute(self.conn().await?)
-                .await
-                .map_err(store_error)?;
+                .await?;
         }
         Ok(bare.len())
     }

@@ -15,7 +15,7 @@ use super::{Conn, Db};
 use crate::error::store_error;
 use crate::models::{VehicleRow, key_of};
 use crate::schema::{lead_vehicles, leads, vehicle_facts, vehicles};
-use crate::statement::RunQueryDsl;
+use crate::statement::{AnyStatement, Connection as _, RunQueryDsl};
 
 /// The vehicle that is named, unless it is deleted.
 pub(super) async fn named(
@@ -27,15 +27,14 @@ pub(super) async fn named(
         .filter(vehicles::business_id.eq(business.get()))
         .filter(vehicles::deleted.eq(false))
         .select(VehicleRow::as_select());
-    let row = match choice {
-        VehicleChoice::Id(id) => kept.filter(vehicles::id.eq(id.get())).get_result(conn).await,
+    let row: Option<VehicleRow> = match choice {
+        VehicleChoice::Id(id) => kept.filter(vehicles::id.eq(id.get())).get_optional(conn).await?,
         VehicleChoice::Tag(text) => match text.parse::<VehicleTag>() {
-            Ok(tag) => kept.filter(vehicles::tag.eq(tag.as_str())).get_result(conn).await,
+            Ok(tag) => kept.filter(vehicles::tag.eq(tag.as_str())).get_optional(conn).await?,
             // What cannot be a tag is none that a vehicle has.
             Err(_) => return Ok(None),
         },
     };
-    let row: Option<VehicleRow> = row.optional().map_err(store_error)?;
     row.map(stock_vehicle).transpose()
 }
 
@@ -53,10 +52,8 @@ pub(super) async fn described(
                 .order(vehicle_facts::id)
                 .limit(1)
                 .select(vehicle_facts::id)
-                .get_result::<i64>(conn)
-                .await
-                .optional()
-                .map_err(store_error)?
+                .get_optional::<i64>(conn)
+                .await?
         };
     }
     let found = match clue {
@@ -85,7 +82,7 @@ pub(super) async fn page(
     request: &PageRequest,
 ) -> StoreResult<Option<Page<LeadVehicle>>> {
     let known = leads::table.find((business.get(), lead.get())).select(leads::id);
-    let known: Option<i64> = known.get_result(conn).await.optional().map_err(store_error)?;
+    let known: Option<i64> = known.get_optional(conn).await?;
     if known.is_none() {
         return Ok(None);
     }
@@ -95,7 +92,7 @@ pub(super) async fn page(
             .filter(lead_vehicles::lead_id.eq(lead.get()))
     };
     let total = match request.position {
-        Position::Number(_) => Some(all().count().get_result(conn).await.map_err(store_error)?),
+        Position::Number(_) => Some(all().count().get_result(conn).await?),
         Position::After(_) => None,
     };
     let same = vehicles::business_id
@@ -111,8 +108,7 @@ pub(super) async fn page(
         .offset(request.offset().unwrap_or_default())
         .select((lead_vehicles::created, VehicleRow::as_select()))
         .load(conn)
-        .await
-        .map_err(store_error)?;
+        .await?;
     let associated = |(created, row)| {
         Ok(LeadVehicle {
             lead,
@@ -138,12 +134,10 @@ pub(super) async fn associate(
         lead_vehicles::vehicle_id.eq(vehicle.get()),
         lead_vehicles::created.eq(at.epoch_seconds()),
     );
-    let inserted = diesel::insert_into(lead_vehicles::table)
+    let insert = diesel::insert_into(lead_vehicles::table)
         .values(row)
-        .on_conflict_do_nothing()
-        .execute(conn)
-        .await;
-    match inserted {
+        .on_conflict_do_nothing();
+    match conn.execute_any(AnyStatement::new(insert)).await {
         Ok(rows) => Ok(rows > 0),
         // Deleted since it was looked up: the retry reports that.
         Err(QueryError::DatabaseError(DatabaseErrorKind::ForeignKeyViolation, _)) => Err(StoreError::Conflict),
@@ -159,7 +153,7 @@ pub(super) async fn dissociate(
     vehicle: VehicleId,
 ) -> StoreResult<bool> {
     let row = lead_vehicles::table.find((business.get(), vehicle.get(), lead.get()));
-    let deleted = diesel::delete(row).execute(conn).await.map_err(store_error)?;
+    let deleted = diesel::delete(row).execute(conn).await?;
     Ok(deleted > 0)
 }
 

@@ -21,7 +21,7 @@ use serde_json::Value;
 use super::super::session::Writing;
 use super::super::{accounts, contacts as contact_rows, dialect};
 use super::{AREAS, FOUND, Part, READ_AT_ONCE, TEXTS, area};
-use crate::error::{other, store_error};
+use crate::error::other;
 use crate::models::ERASURE;
 use crate::schema::{contacts, deletions, erased_people, erasure_records};
 use crate::statement::RunQueryDsl;
@@ -154,10 +154,8 @@ impl Writing {
         // Transactions that link a lead to the contact are waited for, and no other can begin to.
         let row = contacts::table.find((business.get(), contact.id.get()));
         let _: Option<i64> = dialect::for_update!(row.select(contacts::id))
-            .get_result(self.conn().await?)
-            .await
-            .optional()
-            .map_err(store_error)?;
+            .get_optional(self.conn().await?)
+            .await?;
         let mut erasure = Erasure::of(contact);
         for area in AREAS {
             area.note(self, business, &mut erasure.keys).await?;
@@ -166,10 +164,7 @@ impl Writing {
         self.learn(business, &mut erasure, &mut part).await?;
         let batch = self.lock_batch(business, &erasure, &part).await?;
         contact_rows::count_writes(self.conn().await?, business, -1).await?;
-        diesel::delete(row)
-            .execute(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+        diesel::delete(row).execute(self.conn().await?).await?;
         self.go_through(business, &mut erasure, batch, &mut part).await?;
         if erasure.stage == Stage::Done {
             return Ok(());
@@ -204,8 +199,7 @@ impl Writing {
         diesel::update(deletions::table.find((business.get(), ERASURE, contact.get())))
             .set(deletions::state.eq(state))
             .execute(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         Ok(true)
     }
 
@@ -237,7 +231,6 @@ impl Writing {
             .execute(self.conn().await?)
             .await
             .map(drop)
-            .map_err(store_error)
     }
 
     /// Learns from the contact's own events, the latest ones first, what it was called, and empties them. If it was called more
@@ -320,8 +313,7 @@ impl Writing {
             .limit(limit)
             .select((erasure_records::kind, erasure_records::record, erasure_records::created))
             .load(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         let at = |(kind, record, created)| (At { kind, record }, created);
         Ok(found.into_iter().map(at).collect())
     }
@@ -388,8 +380,7 @@ impl Writing {
                     .limit(READ_AT_ONCE)
                     .select($shown)
                     .load::<String>(self.conn().await?)
-                    .await
-                    .map_err(store_error)?
+                    .await?
             };
         }
         let mut shared = others!(contacts::name_key, names, contacts::name_literal);
@@ -561,7 +552,6 @@ impl Writing {
             .execute(self.conn().await?)
             .await
             .map(drop)
-            .map_err(store_error)
     }
 
     /// Forgets some of the records that named the contact; `true` if none is left.
@@ -577,10 +567,7 @@ impl Writing {
                 .filter(erasure_records::contact.eq(contact.get()))
                 .filter(erasure_records::kind.eq(kind))
                 .filter(erasure_records::record.eq_any(ids));
-            diesel::delete(gone)
-                .execute(self.conn().await?)
-                .await
-                .map_err(store_error)?;
+            diesel::delete(gone).execute(self.conn().await?).await?;
         }
         part.bytes -= 64 * READ_AT_ONCE;
         Ok(i64::try_from(records.len()).is_ok_and(|found| found < READ_AT_ONCE))

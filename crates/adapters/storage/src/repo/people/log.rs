@@ -15,7 +15,7 @@ use super::super::session::Writing;
 use super::super::size::octet_length;
 use super::super::{dialect, idempotency, list, webhooks};
 use super::{Part, PersonalArea, PersonalTexts};
-use crate::error::{other, store_error};
+use crate::error::other;
 use crate::personal::{
     Erasure::{Deleted, Kept, Redacted, Sealed},
     PersonalTable, held, table, withheld,
@@ -296,7 +296,6 @@ macro_rules! next_events {
                 .select((events::sequence, octet_length(events::data)))
                 .load(self.conn().await?)
                 .await
-                .map_err(store_error)
         }
     };
 }
@@ -323,7 +322,6 @@ impl Writing {
             .select((events::sequence, octet_length(events::data)))
             .load(self.conn().await?)
             .await
-            .map_err(store_error)
     }
 
     /// Leaves these events of a record nothing but its id.
@@ -341,7 +339,6 @@ impl Writing {
             .execute(self.conn().await?)
             .await
             .map(drop)
-            .map_err(store_error)
     }
 
     /// The data of these events, by sequence number.
@@ -355,8 +352,7 @@ impl Writing {
             .filter(events::sequence.eq_any(sequences))
             .select((events::sequence, events::data))
             .load(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         Ok(data.into_iter().collect())
     }
 
@@ -392,8 +388,7 @@ impl Writing {
         diesel::update(events::table.find((business.get(), sequence)))
             .set(events::data.eq(shown.to_string()))
             .execute(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         part.changed.push(sequence);
         Ok(())
     }
@@ -420,10 +415,8 @@ impl Writing {
             .order(events::sequence)
             .limit(1)
             .select((events::sequence, events::record, octet_length(events::data)))
-            .get_result(self.conn().await?)
-            .await
-            .optional()
-            .map_err(store_error)?;
+            .get_optional(self.conn().await?)
+            .await?;
         let own = first.filter(|(_, record, _)| *record == lead.get());
         Ok(own.map(|(sequence, _, length)| (sequence, length)))
     }
@@ -440,8 +433,7 @@ impl Writing {
             diesel::update(under_way)
                 .set(webhook_deliveries::forget_answer.eq(true))
                 .execute(self.conn().await?)
-                .await
-                .map_err(store_error)?;
+                .await?;
             let answered = webhook_deliveries::table
                 .filter(webhook_deliveries::business_id.eq(business.get()))
                 .filter(webhook_deliveries::sequence.is_not_null())
@@ -450,8 +442,7 @@ impl Writing {
             diesel::update(answered)
                 .set(webhook_deliveries::response_body.eq(None::<String>))
                 .execute(self.conn().await?)
-                .await
-                .map_err(store_error)?;
+                .await?;
         }
         Ok(())
     }
@@ -470,10 +461,7 @@ impl Writing {
             .order(mails::id)
             .limit(READ_AT_ONCE)
             .select((mails::id, octet_length(mails::text)));
-        let waiting: Vec<(i64, i32)> = dialect::for_no_key_update!(waiting)
-            .load(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+        let waiting: Vec<(i64, i32)> = dialect::for_no_key_update!(waiting).load(self.conn().await?).await?;
         if waiting.is_empty() {
             return Ok(None);
         }
@@ -484,15 +472,13 @@ impl Writing {
             .filter(mails::id.eq_any(affordable))
             .select((mails::id, mails::recipient, mails::subject, mails::text))
             .load(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         for (id, recipient, mut subject, mut text) in waiting {
             if person.has_email(&recipient) {
                 // The person that it would be sent to is erased.
                 diesel::delete(mails::table.find(id))
                     .execute(self.conn().await?)
-                    .await
-                    .map_err(store_error)?;
+                    .await?;
                 continue;
             }
             if !person.is_in_mail(&text) && !person.is_in_mail(&subject) {
@@ -503,8 +489,7 @@ impl Writing {
             diesel::update(mails::table.find(id))
                 .set((mails::subject.eq(subject), mails::text.eq(text)))
                 .execute(self.conn().await?)
-                .await
-                .map_err(store_error)?;
+                .await?;
         }
         Ok(Some(last))
     }
@@ -526,8 +511,7 @@ impl Writing {
                     .limit(part.records.clamp(1, READ_AT_ONCE))
                     .select((idempotency_keys::key, idempotency_keys::body))
                     .load(self.conn().await?)
-                    .await
-                    .map_err(store_error)?
+                    .await?
             };
         }
         let stored: Vec<(String, Option<Vec<u8>>)> = match about {
@@ -565,8 +549,7 @@ impl Writing {
                     idempotency_keys::record.eq(None::<i64>),
                 ))
                 .execute(self.conn().await?)
-                .await
-                .map_err(store_error)?;
+                .await?;
         }
         Ok(false)
     }
@@ -592,8 +575,7 @@ impl PersonalTexts for Events {
             .limit(READ_AT_ONCE)
             .select((events::sequence, octet_length(events::data)))
             .load(session.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         let affordable = part.afford(&next);
         let Some(&last) = affordable.last() else {
             return Ok(None);
@@ -636,8 +618,7 @@ impl PersonalTexts for ReceivedAnswers {
                 webhook_deliveries::response_body.assume_not_null(),
             ))
             .load(session.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         let Some(&(last, _)) = answered.last() else {
             return Ok(None);
         };
@@ -652,8 +633,7 @@ impl PersonalTexts for ReceivedAnswers {
             diesel::update(forgotten)
                 .set(webhook_deliveries::response_body.eq(None::<String>))
                 .execute(session.conn().await?)
-                .await
-                .map_err(store_error)?;
+                .await?;
         }
         Ok(Some(last))
     }

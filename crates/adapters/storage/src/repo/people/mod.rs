@@ -201,7 +201,6 @@ macro_rules! note_linked {
             ))
             .execute($session.conn().await?)
             .await
-            .map_err($crate::error::store_error)
     }};
 }
 
@@ -213,10 +212,7 @@ macro_rules! lock_rows {
             .filter($table::id.eq_any($ids))
             .order($table::id)
             .select(($table::id, octet_length($table::document)));
-        let rows: StoreResult<Vec<(i64, i32)>> = dialect::for_no_key_update!(rows)
-            .load($session.conn().await?)
-            .await
-            .map_err($crate::error::store_error);
+        let rows: StoreResult<Vec<(i64, i32)>> = dialect::for_no_key_update!(rows).load($session.conn().await?).await;
         rows
     }};
 }
@@ -232,8 +228,7 @@ macro_rules! next_rows {
             .limit(READ_AT_ONCE)
             .select(($table::id, octet_length($table::$text)))
             .load($session.conn().await?)
-            .await
-            .map_err($crate::error::store_error);
+            .await;
         rows
     }};
 }
@@ -246,8 +241,7 @@ macro_rules! naming_rows {
             .filter($table::id.eq_any($ids))
             .select(($table::id, $table::document))
             .load($session.conn().await?)
-            .await
-            .map_err($crate::error::store_error)?;
+            .await?;
         let naming = rows.iter().filter(|(_, document)| $person.is_certainly_in(document));
         Ok(naming.map(|(id, _)| *id).collect())
     }};

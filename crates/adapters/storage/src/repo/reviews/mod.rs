@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use super::owned::OwnedTable;
 use super::session::{Reading, Reads, Writing};
 use super::{Conn, Db, dialect, list};
-use crate::error::{other, store_error};
+use crate::error::other;
 use crate::selection::{Counters, RecordKind, Selection};
 use crate::statement::{Prepare as _, RunQueryDsl};
 
@@ -125,17 +125,12 @@ async fn page(
     let found = list::find(session, &selection(business, filter), request).await?;
     let total = found.total;
     let rows = found.select(ReviewRow::as_select()).load(session.conn().await?).await;
-    Page::of(rows.map_err(store_error)?, request, total, |row: &ReviewRow| row.id).try_map(Review::try_from)
+    Page::of(rows?, request, total, |row: &ReviewRow| row.id).try_map(Review::try_from)
 }
 
 async fn review(conn: &mut Conn, business: BusinessId, id: ReviewId) -> StoreResult<Option<Review>> {
     let query = reviews::table.find((business.get(), id.get()));
-    let row: Option<ReviewRow> = query
-        .select(ReviewRow::as_select())
-        .get_result(conn)
-        .await
-        .optional()
-        .map_err(store_error)?;
+    let row: Option<ReviewRow> = query.select(ReviewRow::as_select()).get_optional(conn).await?;
     row.map(Review::try_from).transpose()
 }
 
@@ -179,8 +174,7 @@ impl NamedReviewReader for Reading {
                 .limit(NAMED_AT_ONCE)
                 .select(ReviewRow::as_select())
                 .load(self.conn().await?)
-                .await
-                .map_err(store_error)?;
+                .await?;
             let Some(last) = rows.last() else {
                 break;
             };
@@ -201,10 +195,8 @@ impl ReviewStore for Writing {
     async fn lock_review(&mut self, business: BusinessId, id: ReviewId) -> StoreResult<Option<Review>> {
         let query = reviews::table.find((business.get(), id.get()));
         let row: Option<ReviewRow> = dialect::for_no_key_update!(query.select(ReviewRow::as_select()))
-            .get_result(self.conn().await?)
-            .await
-            .optional()
-            .map_err(store_error)?;
+            .get_optional(self.conn().await?)
+            .await?;
         row.map(Review::try_from).transpose()
     }
 
@@ -233,8 +225,7 @@ impl ReviewStore for Writing {
             ))
             .returning(reviews::id)
             .get_result(conn)
-            .await
-            .map_err(store_error)?;
+            .await?;
         review.id = ReviewId::new(id);
         Ok(review)
     }
@@ -248,15 +239,13 @@ impl ReviewStore for Writing {
             .execute(conn)
             .await
             .map(drop)
-            .map_err(store_error)
     }
 
     async fn delete_review(&mut self, business: BusinessId, id: ReviewId) -> StoreResult<()> {
         let conn = self.conn().await?;
         let gone = diesel::delete(reviews::table.find((business.get(), id.get())))
             .execute(conn)
-            .await
-            .map_err(store_error)?;
+            .await?;
         if gone > 0 {
             list::count_write(conn, business, KIND, -1).await?;
         }

@@ -10,7 +10,7 @@ use super::super::people::{PersonalArea, READ_AT_ONCE, REVIEW, lock_rows, next_r
 use super::super::session::Writing;
 use super::super::size::octet_length;
 use super::{ReviewRow, dialect, reviews};
-use crate::error::{other, store_error};
+use crate::error::other;
 use crate::personal::{
     Erasure::{Derived, Redacted},
     PersonalTable, held, table,
@@ -46,8 +46,7 @@ async fn of_ids(session: &mut Writing, business: BusinessId, ids: Vec<i64>) -> S
         .filter(reviews::id.eq_any(ids))
         .select(ReviewRow::as_select())
         .load(session.conn().await?)
-        .await
-        .map_err(store_error)?;
+        .await?;
     rows.into_iter().map(Review::try_from).collect()
 }
 

@@ -13,7 +13,7 @@ use forecourt_vehicles::{
 use super::super::owned::OwnedTable;
 use super::super::session::{Reading, Writing};
 use super::super::{Conn, Db};
-use crate::error::{other, store_error};
+use crate::error::other;
 use crate::statement::{Prepare as _, RunQueryDsl};
 
 pub(in super::super) const OWNED_TABLES: &[OwnedTable] = &[OwnedTable::new("vehicle_documents", "id", 100)];
@@ -92,16 +92,14 @@ async fn document(
         .find((business.get(), id.get()))
         .filter(vehicle_documents::vehicle.eq(vehicle.get()))
         .select(DocumentRow::as_select())
-        .get_result(conn)
-        .await
-        .optional()
-        .map_err(store_error)?;
+        .get_optional(conn)
+        .await?;
     row.map(VehicleDocument::try_from).transpose()
 }
 
 async fn count(conn: &mut Conn, business: BusinessId, vehicle: VehicleId) -> StoreResult<i64> {
     let count = of_vehicle(business, vehicle).count();
-    count.get_result(conn).await.map_err(store_error)
+    count.get_result(conn).await
 }
 
 async fn page(
@@ -124,8 +122,7 @@ async fn page(
         .offset(request.offset().unwrap_or_default())
         .select(DocumentRow::as_select())
         .load(conn)
-        .await
-        .map_err(store_error)?;
+        .await?;
     Page::of(rows, request, total, |row: &DocumentRow| row.id).try_map(VehicleDocument::try_from)
 }
 
@@ -187,8 +184,7 @@ impl VehicleFileStore for Writing {
             ))
             .returning(vehicle_documents::id)
             .get_result(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         document.id = VehicleDocumentId::new(id);
         Ok(document)
     }
@@ -200,7 +196,6 @@ impl VehicleFileStore for Writing {
             .execute(self.conn().await?)
             .await
             .map(drop)
-            .map_err(store_error)
     }
 
     async fn remove_vehicle_document(
@@ -212,11 +207,7 @@ impl VehicleFileStore for Writing {
         let row = vehicle_documents::table
             .find((business.get(), id.get()))
             .filter(vehicle_documents::vehicle.eq(vehicle.get()));
-        diesel::delete(row)
-            .execute(self.conn().await?)
-            .await
-            .map(drop)
-            .map_err(store_error)
+        diesel::delete(row).execute(self.conn().await?).await.map(drop)
     }
 
     async fn remove_vehicle_documents(
@@ -227,8 +218,7 @@ impl VehicleFileStore for Writing {
         let names: Vec<String> = diesel::delete(of_vehicle(business, vehicle))
             .returning(vehicle_documents::file)
             .load(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         names.iter().map(|name| name.parse().map_err(other)).collect()
     }
 }

@@ -16,7 +16,7 @@ use super::super::owned::OwnedTable;
 use super::super::session::{Reading, Writing};
 use super::super::size::within_bytes;
 use super::super::{Conn, Db, contacts, dialect};
-use crate::error::{other, store_error};
+use crate::error::other;
 use crate::statement::{Prepare as _, RunQueryDsl};
 
 pub(in super::super) const OWNED_TABLES: &[OwnedTable] = &[OwnedTable::new("vehicle_drives", "id", 20)];
@@ -105,15 +105,15 @@ fn active(business: BusinessId, vehicle: VehicleId) -> _ {
 
 async fn active_now(conn: &mut Conn, business: BusinessId, vehicle: VehicleId) -> StoreResult<Option<TestDrive>> {
     let query = active(business, vehicle).select((DriveRow::as_select(), vehicle_drives::signature));
-    let row = query.get_result(conn).await.optional().map_err(store_error)?;
+    let row = query.get_optional(conn).await?;
     row.map(signed).transpose()
 }
 
 /// The active drive of a vehicle, which is then not changed by others before the transaction ends.
 async fn active_locked(conn: &mut Conn, business: BusinessId, vehicle: VehicleId) -> StoreResult<Option<TestDrive>> {
     let query = active(business, vehicle).select((DriveRow::as_select(), vehicle_drives::signature));
-    let row = dialect::for_no_key_update!(query).get_result(conn).await;
-    row.optional().map_err(store_error)?.map(signed).transpose()
+    let row = dialect::for_no_key_update!(query).get_optional(conn).await;
+    row?.map(signed).transpose()
 }
 
 /// The drive of a vehicle that has that code.
@@ -128,9 +128,9 @@ async fn of_code(
         .filter(vehicle_drives::code.eq(code.as_str()))
         .filter(vehicle_drives::vehicle.eq(vehicle.get()))
         .select((DriveRow::as_select(), vehicle_drives::signature))
-        .get_result(conn)
+        .get_optional(conn)
         .await;
-    row.optional().map_err(store_error)?.map(signed).transpose()
+    row?.map(signed).transpose()
 }
 
 /// A drive without its signature.
@@ -142,10 +142,8 @@ pub(in super::super) async fn drive(
     let row: Option<DriveRow> = vehicle_drives::table
         .find((business.get(), id.get()))
         .select(DriveRow::as_select())
-        .get_result(conn)
-        .await
-        .optional()
-        .map_err(store_error)?;
+        .get_optional(conn)
+        .await?;
     row.map(TestDrive::try_from).transpose()
 }
 
@@ -171,7 +169,7 @@ async fn page(
             .into_boxed::<Db>()
     };
     let total = match request.position {
-        Position::Number(_) => Some(all().count().get_result(conn).await.map_err(store_error)?),
+        Position::Number(_) => Some(all().count().get_result(conn).await?),
         Position::After(_) => None,
     };
     let mut query = all();
@@ -184,8 +182,7 @@ async fn page(
         .offset(request.offset().unwrap_or_default())
         .select((vehicle_drives::id, bytes(view)))
         .load(conn)
-        .await
-        .map_err(store_error)?;
+        .await?;
     let (shown, _) = sizes.split_at(sizes.len().min(request.per_page as usize));
     let last = within_bytes(shown);
     let shown: Vec<i64> = shown
@@ -202,16 +199,12 @@ async fn page(
         .order(vehicle_drives::id.desc());
     let items: StoreResult<Vec<TestDrive>> = match view {
         View::Simple => {
-            let rows: Vec<DriveRow> = rows
-                .select(DriveRow::as_select())
-                .load(conn)
-                .await
-                .map_err(store_error)?;
+            let rows: Vec<DriveRow> = rows.select(DriveRow::as_select()).load(conn).await?;
             rows.into_iter().map(TestDrive::try_from).collect()
         }
         View::Full => {
             let rows = rows.select((DriveRow::as_select(), vehicle_drives::signature));
-            let rows: Vec<(DriveRow, Option<String>)> = rows.load(conn).await.map_err(store_error)?;
+            let rows: Vec<(DriveRow, Option<String>)> = rows.load(conn).await?;
             rows.into_iter().map(signed).collect()
         }
     };
@@ -240,8 +233,7 @@ pub(super) async fn of_contact(
         .limit(OF_CONTACT_AT_ONCE)
         .select((DriveRow::as_select(), vehicle_drives::signature))
         .load(conn)
-        .await
-        .map_err(store_error)?;
+        .await?;
     rows.into_iter().map(signed).collect()
 }
 
@@ -314,8 +306,7 @@ impl TestDriveStore for Writing {
             ))
             .returning(vehicle_drives::id)
             .get_result(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         Ok(TestDrive {
             id: TestDriveId::new(id),
             vehicle,
@@ -331,6 +322,5 @@ impl TestDriveStore for Writing {
             .execute(self.conn().await?)
             .await
             .map(drop)
-            .map_err(store_error)
     }
 }

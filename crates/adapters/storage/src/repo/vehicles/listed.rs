@@ -9,7 +9,6 @@ use forecourt_vehicles::{
 
 use super::super::session::Reads;
 use super::{Conn, list};
-use crate::error::store_error;
 use crate::models::{VehicleRow, key_of};
 use crate::preview;
 use crate::schema::vehicles;
@@ -82,7 +81,7 @@ pub(super) async fn page(
     let found = list::find(session, &selection(business, filter), request).await?;
     let total = found.total;
     let rows = found.select(VehicleRow::as_select()).load(session.conn().await?).await;
-    let rows: Vec<VehicleRow> = rows.map_err(store_error)?;
+    let rows: Vec<VehicleRow> = rows?;
     Page::of(rows, request, total, |row| row.id).try_map(Vehicle::try_from)
 }
 
@@ -96,7 +95,6 @@ async fn rows(conn: &mut Conn, business: BusinessId, which: Sql<Bool>) -> StoreR
         .select(VehicleRow::as_select())
         .load(conn)
         .await
-        .map_err(store_error)
 }
 
 /// The same page in the simple view.
@@ -109,7 +107,7 @@ pub(super) async fn previews(
     let found = list::find(session, &selection(business, filter), request).await?;
     let total = found.total;
     let preview = found.select((vehicles::id, vehicles::preview));
-    let rows: Vec<(i64, Option<String>)> = preview.load(session.conn().await?).await.map_err(store_error)?;
+    let rows: Vec<(i64, Option<String>)> = preview.load(session.conn().await?).await?;
     let Page { items, next, total } = Page::of(rows, request, total, |row| row.0);
     let (mut items, others) = preview::stored(items);
     if let Some(others) = others {

@@ -23,7 +23,6 @@ use forecourt_vehicles::{
 use super::owned::OwnedTable;
 use super::session::{Reading, Writing};
 use super::{Conn, contacts, dialect, list};
-use crate::error::store_error;
 use crate::models::{FactsValues, NewFactsRow, NewVehicleRow, VehicleRow, VehicleValues};
 use crate::schema::{business_counters, vehicle_channels, vehicle_customers, vehicle_facts, vehicle_tags, vehicles};
 use crate::statement::{Prepare as _, RunQueryDsl};
@@ -41,7 +40,7 @@ macro_rules! vehicle_reader {
         impl VehicleReader for $session {
             async fn vehicle(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<Option<Vehicle>> {
                 let query = not_deleted(business, id).select(VehicleRow::as_select());
-                let row = query.get_result(self.conn().await?).await;
+                let row = query.get_optional(self.conn().await?).await?;
                 read(self.conn().await?, business, row).await
             }
 
@@ -69,7 +68,7 @@ macro_rules! vehicle_reader {
                 let row = business_counters::table
                     .find(business.get())
                     .select(business_counters::vehicles_for_sale);
-                count_of(row.get_result(self.conn().await?).await)
+                Ok(count_of(row.get_optional(self.conn().await?).await?))
             }
 
             async fn contact_name(&mut self, business: BusinessId, id: ContactId) -> StoreResult<Option<String>> {
@@ -108,8 +107,7 @@ impl ContactVehicleReader for Reading {
             .limit(OF_CONTACT_AT_ONCE)
             .select(vehicles::id)
             .load(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         let bought: Vec<i64> = vehicle_customers::table
             .filter(vehicle_customers::business_id.eq(business.get()))
             .filter(vehicle_customers::contact.eq(by))
@@ -118,8 +116,7 @@ impl ContactVehicleReader for Reading {
             .limit(OF_CONTACT_AT_ONCE)
             .select(vehicle_customers::vehicle)
             .load(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         ids.extend(bought);
         ids.sort_unstable();
         ids.dedup();
@@ -130,8 +127,7 @@ impl ContactVehicleReader for Reading {
             .order(vehicles::id)
             .select(VehicleRow::as_select())
             .load(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         let mut of_contact = rows
             .into_iter()
             .map(Vehicle::try_from)
@@ -158,12 +154,8 @@ fn not_deleted(business: BusinessId, id: VehicleId) -> _ {
 }
 
 /// A vehicle that was looked up, as it is now.
-async fn read(conn: &mut Conn, business: BusinessId, row: QueryResult<VehicleRow>) -> StoreResult<Option<Vehicle>> {
-    let vehicle = row
-        .optional()
-        .map_err(store_error)?
-        .map(Vehicle::try_from)
-        .transpose()?;
+async fn read(conn: &mut Conn, business: BusinessId, row: Option<VehicleRow>) -> StoreResult<Option<Vehicle>> {
+    let vehicle = row.map(Vehicle::try_from).transpose()?;
     let mut vehicles: Vec<_> = vehicle.into_iter().collect();
     bring_up_to_date(conn, business, &mut vehicles).await?;
     Ok(vehicles.pop())
@@ -197,7 +189,7 @@ pub(super) async fn bring_up_to_date(
             .filter(vehicles::id.eq_any(ids))
             .filter(vehicles::deleted.eq(true))
             .select(vehicles::id);
-        let gone: Vec<i64> = query.load(conn).await.map_err(store_error)?;
+        let gone: Vec<i64> = query.load(conn).await?;
         for vehicle in vehicles {
             if vehicle
                 .content
@@ -213,16 +205,17 @@ pub(super) async fn bring_up_to_date(
 }
 
 /// A count that was read of a business; one that is gone has nothing.
-fn count_of(count: QueryResult<i64>) -> StoreResult<u32> {
-    let count = count.optional().map_err(store_error)?.unwrap_or_default();
-    Ok(u32::try_from(count).unwrap_or(u32::MAX))
+fn count_of(count: Option<i64>) -> u32 {
+    u32::try_from(count.unwrap_or_default()).unwrap_or(u32::MAX)
 }
 
 #[async_trait]
 impl VehicleStore for Writing {
     async fn lock_vehicle(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<Option<Vehicle>> {
         let query = not_deleted(business, id).select(VehicleRow::as_select());
-        let row = dialect::for_no_key_update!(query).get_result(self.conn().await?).await;
+        let row = dialect::for_no_key_update!(query)
+            .get_optional(self.conn().await?)
+            .await?;
         read(self.conn().await?, business, row).await
     }
 
@@ -230,7 +223,11 @@ impl VehicleStore for Writing {
         let row = business_counters::table
             .find(business.get())
             .select(business_counters::vehicles_for_sale);
-        count_of(dialect::for_no_key_update!(row).get_result(self.conn().await?).await)
+        Ok(count_of(
+            dialect::for_no_key_update!(row)
+                .get_optional(self.conn().await?)
+                .await?,
+        ))
     }
 
     async fn insert_vehicle(
@@ -244,7 +241,7 @@ impl VehicleStore for Writing {
         let mut vehicle = unsaved(draft, number, created);
         let row = NewVehicleRow::new(business, &vehicle)?;
         let inserted = diesel::insert_into(vehicles::table).values(row).returning(vehicles::id);
-        let id: i64 = inserted.get_result(self.conn().await?).await.map_err(store_error)?;
+        let id: i64 = inserted.get_result(self.conn().await?).await?;
         vehicle.id = VehicleId::new(id);
         self.list_vehicles(business, std::slice::from_ref(&vehicle)).await?;
         Ok(vehicle)
@@ -252,8 +249,11 @@ impl VehicleStore for Writing {
 
     async fn save_vehicle(&mut self, business: BusinessId, vehicle: &Vehicle) -> StoreResult<()> {
         let row = vehicles::table.find((business.get(), vehicle.id.get()));
-        let stored = row.select(VehicleRow::as_select()).get_result(self.conn().await?).await;
-        let Some(stored) = stored.optional().map_err(store_error)? else {
+        let stored = row
+            .select(VehicleRow::as_select())
+            .get_optional(self.conn().await?)
+            .await;
+        let Some(stored) = stored? else {
             return Ok(());
         };
         let stored = Vehicle::try_from(stored)?;
@@ -276,28 +276,19 @@ impl VehicleStore for Writing {
             ))
             .prepared()
             .execute(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         let known: BTreeSet<ContactId> = stored.buyers().collect();
         self.note_buyers(business, vehicle, &known).await?;
         let facts = vehicle_facts::table.find((business.get(), vehicle.id.get()));
         if kept(is) == 0 {
             // The rest of its place in lists refers to this row, and goes with it.
-            diesel::delete(facts)
-                .execute(self.conn().await?)
-                .await
-                .map_err(store_error)?;
+            diesel::delete(facts).execute(self.conn().await?).await?;
             return Ok(());
         }
         let conn = self.conn().await?;
-        let known = dialect::stored!(conn, facts, FactsValues).map_err(store_error)?;
+        let known = dialect::stored!(conn, facts, FactsValues)?;
         if let Some(changes) = FactsValues::new(vehicle).changes(known.as_ref()) {
-            diesel::update(facts)
-                .set(changes)
-                .prepared()
-                .execute(conn)
-                .await
-                .map_err(store_error)?;
+            diesel::update(facts).set(changes).prepared().execute(conn).await?;
         }
         if was.channels != is.channels || was.tags != is.tags {
             self.unlist(business, vehicle.id).await?;
@@ -336,7 +327,7 @@ impl Writing {
             let rows = vehicles.iter().map(|vehicle| NewVehicleRow::new(business, vehicle));
             let rows = rows.collect::<StoreResult<Vec<_>>>()?;
             let ids = dialect::insert_for_ids!(self.conn().await?, vehicles::table, vehicles::id, rows);
-            let ids: Vec<i64> = ids.map_err(store_error)?;
+            let ids: Vec<i64> = ids?;
             for (vehicle, id) in vehicles.iter_mut().zip(ids) {
                 vehicle.id = VehicleId::new(id);
             }
@@ -366,8 +357,7 @@ impl Writing {
                 ))
                 .on_conflict_do_nothing()
                 .execute(self.conn().await?)
-                .await
-                .map_err(store_error)?;
+                .await?;
         }
         Ok(())
     }
@@ -376,7 +366,7 @@ impl Writing {
     async fn list_vehicles(&mut self, business: BusinessId, vehicles: &[Vehicle]) -> StoreResult<()> {
         let listed = vehicles.iter().filter(|vehicle| kept(&vehicle.content) > 0);
         let rows: Vec<_> = listed.map(|vehicle| NewFactsRow::new(business, vehicle)).collect();
-        dialect::insert_many!(self.conn().await?, vehicle_facts::table, rows).map_err(store_error)?;
+        dialect::insert_many!(self.conn().await?, vehicle_facts::table, rows)?;
         self.list_details(business, vehicles).await
     }
 
@@ -402,8 +392,8 @@ impl Writing {
                 )
             }));
         }
-        dialect::insert_many!(self.conn().await?, vehicle_channels::table, channels).map_err(store_error)?;
-        dialect::insert_many!(self.conn().await?, vehicle_tags::table, tags).map_err(store_error)?;
+        dialect::insert_many!(self.conn().await?, vehicle_channels::table, channels)?;
+        dialect::insert_many!(self.conn().await?, vehicle_tags::table, tags)?;
         Ok(())
     }
 
@@ -412,18 +402,11 @@ impl Writing {
         let channels = vehicle_channels::table
             .filter(vehicle_channels::business_id.eq(business.get()))
             .filter(vehicle_channels::vehicle_id.eq(id.get()));
-        diesel::delete(channels)
-            .execute(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+        diesel::delete(channels).execute(self.conn().await?).await?;
         let tags = vehicle_tags::table
             .filter(vehicle_tags::business_id.eq(business.get()))
             .filter(vehicle_tags::vehicle_id.eq(id.get()));
-        diesel::delete(tags)
-            .execute(self.conn().await?)
-            .await
-            .map(drop)
-            .map_err(store_error)
+        diesel::delete(tags).execute(self.conn().await?).await.map(drop)
     }
 }
 
@@ -510,7 +493,6 @@ async fn next_vehicle(
         .prepared()
         .get_result(conn)
         .await
-        .map_err(store_error)
 }
 
 /// Notes that vehicles are written, and how many more the business has. It comes before the writes, so that a reader of the
@@ -526,7 +508,6 @@ async fn count_writes(conn: &mut Conn, business: BusinessId, more: More) -> Stor
         .execute(conn)
         .await
         .map(drop)
-        .map_err(store_error)
 }
 
 /// The stamp of the business's latest vehicle.
@@ -534,5 +515,5 @@ async fn latest_vehicle(conn: &mut Conn, business: BusinessId) -> StoreResult<i6
     let row = business_counters::table
         .find(business.get())
         .select(business_counters::vehicle_created);
-    row.get_result(conn).await.map_err(store_error)
+    row.get_result(conn).await
 }

@@ -19,7 +19,7 @@ use super::super::size::octet_length;
 use super::documents::{DocumentRow, vehicle_documents};
 use super::drives::{self, vehicle_drives};
 use super::{bring_up_to_date, dialect};
-use crate::error::{other, store_error};
+use crate::error::other;
 use crate::models::VehicleRow;
 use crate::personal::{
     Erasure::{Cleared, Deleted, Derived, Redacted},
@@ -188,17 +188,12 @@ impl PersonalArea for Vehicles {
         let ids: Vec<i64> = bought
             .select(vehicle_customers::vehicle)
             .load(session.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         for id in ids {
             // It matters for leads alone when a record was made.
             session.note_record(business, keys.contact(), VEHICLE, (id, 0)).await?;
         }
-        diesel::delete(bought)
-            .execute(session.conn().await?)
-            .await
-            .map(drop)
-            .map_err(store_error)
+        diesel::delete(bought).execute(session.conn().await?).await.map(drop)
     }
 
     async fn lock(&self, session: &mut Writing, business: BusinessId, ids: Vec<i64>) -> StoreResult<Vec<(i64, i32)>> {
@@ -210,10 +205,8 @@ impl PersonalArea for Vehicles {
         let row: Option<VehicleRow> = vehicles::table
             .find((business.id.get(), id))
             .select(VehicleRow::as_select())
-            .get_result(session.conn().await?)
-            .await
-            .optional()
-            .map_err(store_error)?;
+            .get_optional(session.conn().await?)
+            .await?;
         if let Some(row) = row {
             let mut vehicle = Vehicle::try_from(row)?;
             bring_up_to_date(session.conn().await?, business.id, std::slice::from_mut(&mut vehicle)).await?;
@@ -324,10 +317,8 @@ impl PersonalArea for Documents {
         let row: Option<DocumentRow> = vehicle_documents::table
             .find((business.id.get(), id))
             .select(DocumentRow::as_select())
-            .get_result(session.conn().await?)
-            .await
-            .optional()
-            .map_err(store_error)?;
+            .get_optional(session.conn().await?)
+            .await?;
         if let Some(row) = row {
             let document = VehicleDocument::try_from(row)?;
             let forgotten = forget_person_in_document(session, business.id, document, person).await;
@@ -362,8 +353,7 @@ impl Writing {
                 ))
                 .on_conflict_do_nothing()
                 .execute(self.conn().await?)
-                .await
-                .map_err(store_error)?;
+                .await?;
         }
         Ok(())
     }

@@ -6,7 +6,6 @@ use forecourt_kernel::{Moment, StoreResult};
 use forecourt_webhooks::EndpointKey;
 
 use super::super::{Conn, deliveries};
-use crate::error::store_error;
 use crate::models::DueAdvance;
 
 /// Notes in queues that something was left in them, and when that is due. It is the last that a transaction does.
@@ -25,5 +24,5 @@ pub(in super::super) async fn advance_due(conn: &mut Conn, queued: &[(EndpointKe
         due,
     };
     let queues: Vec<DueAdvance> = earliest.into_iter().map(queue).collect();
-    deliveries::advance_due(conn, &queues).await.map_err(store_error)
+    deliveries::advance_due(conn, &queues).await
 }

@@ -6,7 +6,6 @@ use forecourt_webhooks::{Endpoint, EndpointKey, EndpointState, Secret, TargetUrl
 
 use super::super::Conn;
 use crate::Dependencies;
-use crate::error::store_error;
 use crate::models::EndpointRow;
 use crate::schema::{businesses, webhook_deliveries};
 use crate::statement::RunQueryDsl;
@@ -20,13 +19,13 @@ pub(super) async fn earliest(conn: &mut Conn, endpoint: EndpointKey, active: boo
         .order(webhook_deliveries::due)
         .limit(1)
         .select(webhook_deliveries::due);
-    let first: QueryResult<Option<i64>> = if active {
-        waiting.get_result(conn).await
+    let first: Option<Option<i64>> = if active {
+        waiting.get_optional(conn).await?
     } else {
         let pings = waiting.filter(webhook_deliveries::topic.eq(Topic::Ping.as_str()));
-        pings.get_result(conn).await
+        pings.get_optional(conn).await?
     };
-    Ok(first.optional().map_err(store_error)?.flatten())
+    Ok(first.flatten())
 }
 
 pub(super) async fn business_tag(conn: &mut Conn, business: BusinessId) -> StoreResult<Option<String>> {
@@ -34,7 +33,7 @@ pub(super) async fn business_tag(conn: &mut Conn, business: BusinessId) -> Store
         .find(business.get())
         .filter(businesses::deleted.is_null())
         .select(businesses::tag);
-    tag.get_result(conn).await.optional().map_err(store_error)
+    tag.get_optional(conn).await
 }
 
 /// A row with its secret decrypted. One secret that cannot be is no failure of storage: it concerns its subscription alone.

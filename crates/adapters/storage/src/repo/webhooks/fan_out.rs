@@ -11,7 +11,6 @@ use forecourt_webhooks::{
 use super::super::{Conn, deliveries, dialect};
 use super::endpoint::{business_tag, open_endpoint};
 use crate::Dependencies;
-use crate::error::store_error;
 use crate::models::{EndpointRow, Merge, NewDeliveryRow, status_code};
 use crate::schema::{webhook_deliveries, webhooks};
 use crate::statement::RunQueryDsl;
@@ -111,9 +110,7 @@ impl FanOut<'_> {
             settled,
         };
         // No other transaction begins one meanwhile: those that record events of one business take turns.
-        let merged = deliveries::merge(self.conn, business.get(), places, merge)
-            .await
-            .map_err(store_error)?;
+        let merged = deliveries::merge(self.conn, business.get(), places, merge).await?;
         let begin: Vec<&&Receiver> = receivers
             .iter()
             .filter(|receiver| !merged.contains(&receiver.subscriber.endpoint.webhook.get()))
@@ -145,7 +142,7 @@ impl FanOut<'_> {
                     .assume_not_null()
                     .eq_any(places.collect::<Vec<_>>()),
             );
-        diesel::delete(settling).execute(self.conn).await.map_err(store_error)?;
+        diesel::delete(settling).execute(self.conn).await?;
         self.summary.deleted.push(Deletion {
             business,
             resource,
@@ -157,7 +154,7 @@ impl FanOut<'_> {
     /// Stores new deliveries, and answers their ids in order.
     async fn insert(&mut self, rows: Vec<NewDeliveryRow>) -> StoreResult<Vec<i64>> {
         let ids = dialect::insert_for_ids!(self.conn, webhook_deliveries::table, webhook_deliveries::id, rows);
-        ids.map_err(store_error)
+        ids
     }
 
     /// Leaves deliveries in the queues of these subscriptions, due at `due`.
@@ -177,8 +174,7 @@ impl FanOut<'_> {
             .order(webhooks::id)
             .select(EndpointRow::as_select())
             .load(self.conn)
-            .await
-            .map_err(store_error)?;
+            .await?;
         let tag = match self.dependencies.watcher {
             Some(_) => business_tag(self.conn, business).await?,
             None => None,

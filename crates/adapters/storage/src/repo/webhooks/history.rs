@@ -14,7 +14,7 @@ use super::super::list::are_stamps_unordered;
 use super::super::session::{Reading, Reads, Writing};
 use super::super::size::{octet_length, within_bytes};
 use super::super::{Conn, Db};
-use crate::error::{other, store_error};
+use crate::error::other;
 use crate::models::{DeliveryRow, LoggedRow, WebhookRow, status_code};
 use crate::schema::{business_counters, events, webhook_deliveries, webhooks};
 use crate::statement::RunQueryDsl;
@@ -96,7 +96,7 @@ async fn webhooks(conn: &mut Conn, business: BusinessId, request: &PageRequest) 
             .into_boxed::<Db>()
     };
     let total = match request.position {
-        Position::Number(_) => Some(all().count().get_result(conn).await.map_err(store_error)?),
+        Position::Number(_) => Some(all().count().get_result(conn).await?),
         Position::After(_) => None,
     };
     let mut query = all();
@@ -109,8 +109,7 @@ async fn webhooks(conn: &mut Conn, business: BusinessId, request: &PageRequest) 
         .offset(request.offset().unwrap_or_default())
         .select(WebhookRow::as_select())
         .load(conn)
-        .await
-        .map_err(store_error)?;
+        .await?;
     Page::of(rows, request, total, |row| row.id).try_map(Webhook::try_from)
 }
 
@@ -119,9 +118,9 @@ async fn is_deleted(conn: &mut Conn, business: BusinessId, webhook: WebhookId) -
     let known = webhooks::table
         .find((business.get(), webhook.get()))
         .select(webhooks::deleted.is_not_null())
-        .get_result::<bool>(conn)
+        .get_optional::<bool>(conn)
         .await;
-    known.optional().map_err(store_error)
+    known
 }
 
 async fn deliveries(
@@ -163,7 +162,7 @@ async fn deliveries(
         all
     };
     let total = match request.position {
-        Position::Number(_) => Some(all().count().get_result(conn).await.map_err(store_error)?),
+        Position::Number(_) => Some(all().count().get_result(conn).await?),
         Position::After(_) => None,
     };
     let mut query = all();
@@ -176,8 +175,7 @@ async fn deliveries(
         .offset(request.offset().unwrap_or_default())
         .select(DeliveryRow::as_select())
         .load(conn)
-        .await
-        .map_err(store_error)?;
+        .await?;
     Page::of(rows, request, total, |row| row.id).try_map(|row| {
         let mut delivery = Delivery::try_from(row)?;
         if deleted && delivery.status == DeliveryStatus::Pending {
@@ -200,10 +198,8 @@ pub(super) async fn delivery(
         .find((business.get(), id.get()))
         .filter(webhook_deliveries::webhook_id.eq(webhook.get()))
         .select((DeliveryRow::as_select(), webhook_deliveries::sequence))
-        .get_result(conn)
-        .await
-        .optional()
-        .map_err(store_error)?;
+        .get_optional(conn)
+        .await?;
     let Some((row, sequence)) = found else {
         return Ok(None);
     };
@@ -211,9 +207,9 @@ pub(super) async fn delivery(
         let kept = events::table
             .find((business.get(), sequence))
             .select(events::sequence)
-            .get_result::<i64>(conn)
+            .get_optional::<i64>(conn)
             .await;
-        if kept.optional().map_err(store_error)?.is_none() {
+        if kept?.is_none() {
             return Ok(None);
         }
     }
@@ -224,10 +220,8 @@ pub(in super::super) async fn latest(conn: &mut Conn, business: BusinessId) -> S
     let sequence = business_counters::table
         .find(business.get())
         .select(business_counters::event_sequence)
-        .get_result(conn)
-        .await
-        .optional()
-        .map_err(store_error)?;
+        .get_optional(conn)
+        .await?;
     Ok(EventSequence(sequence.unwrap_or_default()))
 }
 
@@ -251,8 +245,7 @@ async fn heads(conn: &mut Conn, business: BusinessId, after: EventSequence, limi
         .limit(limit.into())
         .select((events::sequence, events::name, events::record, events::created))
         .load(conn)
-        .await
-        .map_err(store_error)?;
+        .await?;
     let head = |(sequence, name, record, created): (i64, String, i64, i64)| {
         Ok(EventHead {
             sequence: EventSequence(sequence),
@@ -316,17 +309,12 @@ async fn log(
         .limit(limit.into())
         .select((events::sequence, octet_length(events::data)))
         .load(conn)
-        .await
-        .map_err(store_error)?;
+        .await?;
     let found = sizes.last().map(|(sequence, _)| *sequence);
     let last = within_bytes(&sizes);
     let rows: Vec<LoggedRow> = match last {
         None => Vec::new(),
-        Some(last) => passing(last)
-            .select(LoggedRow::as_select())
-            .load(conn)
-            .await
-            .map_err(store_error)?,
+        Some(last) => passing(last).select(LoggedRow::as_select()).load(conn).await?,
     };
     let full = sizes.len() >= limit as usize || last < found;
     let position = last.filter(|_| full).unwrap_or(end);
@@ -358,10 +346,8 @@ pub(in super::super) async fn first_behind(
         .order(events::sequence)
         .limit(1)
         .select((events::sequence, events::created))
-        .get_result(conn)
+        .get_optional(conn)
         .await
-        .optional()
-        .map_err(store_error)
 }
 
 /// The number of the first event, of those from `first` to `latest`, that happened at `from` or later; or one more than

@@ -30,7 +30,6 @@ const FAILED_AT_ONCE: i64 = 500;
 use super::Conn;
 use super::dialect;
 use super::session::Writing;
-use crate::error::store_error;
 use crate::models::{DeliveryRow, NewDeliveryRow, NewWebhookRow, WebhookRow, WebhookValues, status_code};
 use crate::schema::{business_counters, webhook_deliveries, webhook_queues, webhooks};
 use crate::statement::RunQueryDsl;
@@ -43,23 +42,23 @@ impl WebhookStore for Writing {
             .find((business.get(), id.get()))
             .filter(webhooks::deleted.is_null())
             .select(WebhookRow::as_select());
-        let row = dialect::for_no_key_update!(query).get_result(self.conn().await?).await;
-        row.optional().map_err(store_error)?.map(Webhook::try_from).transpose()
+        let row = dialect::for_no_key_update!(query)
+            .get_optional(self.conn().await?)
+            .await;
+        row?.map(Webhook::try_from).transpose()
     }
 
     async fn lock_webhook_count(&mut self, business: BusinessId) -> StoreResult<usize> {
         let counters = business_counters::table.find(business.get());
         let _: i64 = dialect::for_no_key_update!(counters.select(business_counters::subscribers))
             .get_result(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         let count: i64 = webhooks::table
             .filter(webhooks::business_id.eq(business.get()))
             .filter(webhooks::deleted.is_null())
             .count()
             .get_result(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         Ok(usize::try_from(count).unwrap_or_default())
     }
 
@@ -81,8 +80,7 @@ impl WebhookStore for Writing {
             .values(row)
             .returning(webhooks::id)
             .get_result(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         diesel::insert_into(webhook_queues::table)
             .values((
                 webhook_queues::business_id.eq(business.get()),
@@ -90,8 +88,7 @@ impl WebhookStore for Writing {
                 webhook_queues::active.eq(draft.status == WebhookStatus::Active),
             ))
             .execute(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         let id = WebhookId::new(id);
         self.subscribers_changed(EndpointKey { business, webhook: id }).await?;
         Ok(Webhook {
@@ -114,8 +111,7 @@ impl WebhookStore for Writing {
                 webhooks::version.eq(webhook.version.number()),
             ))
             .execute(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         let endpoint = EndpointKey {
             business,
             webhook: webhook.id,
@@ -141,8 +137,7 @@ impl WebhookStore for Writing {
                 webhooks::version.eq(webhooks::version + 1),
             ))
             .execute(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         self.subscribers_changed(EndpointKey { business, webhook: id }).await
     }
 
@@ -154,8 +149,7 @@ impl WebhookStore for Writing {
                 webhooks::secret.eq(Vec::new()),
             ))
             .execute(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         let endpoint = EndpointKey { business, webhook: id };
         self.subscribers_changed(endpoint).await?;
         if self.fail_pending(business, id).await? {
@@ -164,8 +158,7 @@ impl WebhookStore for Writing {
         }
         diesel::delete(webhook_queues::table.find((business.get(), id.get())))
             .execute(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         Ok(())
     }
 
@@ -200,8 +193,7 @@ impl WebhookStore for Writing {
                 webhook_deliveries::pinged,
             ))
             .get_result(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         let past = Delivery::try_from(row)?;
         let subject = sequence.map_or_else(
             || DeliverySubject::Ping(pinged.unwrap_or(past.created.epoch_seconds())),
@@ -257,10 +249,7 @@ impl Writing {
             .order(webhook_deliveries::id)
             .limit(FAILED_AT_ONCE)
             .select(webhook_deliveries::id);
-        let pending: Vec<i64> = dialect::for_no_key_update!(pending)
-            .load(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+        let pending: Vec<i64> = dialect::for_no_key_update!(pending).load(self.conn().await?).await?;
         let more = i64::try_from(pending.len()).is_ok_and(|found| found == FAILED_AT_ONCE);
         let pending = webhook_deliveries::table
             .filter(webhook_deliveries::business_id.eq(business.get()))
@@ -275,8 +264,7 @@ impl Writing {
                 webhook_deliveries::error.eq(Some(history::WEBHOOK_DELETED)),
             ))
             .execute(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         Ok(more)
     }
 
@@ -286,22 +274,17 @@ impl Writing {
         let counters = business_counters::table.find(endpoint.business.get());
         let _: i64 = dialect::for_no_key_update!(counters.select(business_counters::subscribers))
             .get_result(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         let active = webhooks::table
             .filter(webhooks::business_id.eq(endpoint.business.get()))
             .filter(webhooks::deleted.is_null())
             .filter(webhooks::active.eq(true));
-        let any: bool = select(exists(active))
-            .get_result(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+        let any: bool = select(exists(active)).get_result(self.conn().await?).await?;
         let number = if any { self.dependencies.draw_number() } else { 0 };
         diesel::update(counters)
             .set(business_counters::subscribers.eq(number))
             .execute(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         self.transaction.summary.changed.push(endpoint);
         Ok(())
     }
@@ -313,8 +296,7 @@ impl Writing {
         let changed = diesel::update(queue.filter(webhook_queues::active.eq(!active)))
             .set(webhook_queues::active.eq(active))
             .execute(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         if changed > 0
             && active
             && let Some(due) = earliest(self.conn().await?, endpoint, true).await?
@@ -360,8 +342,7 @@ impl Writing {
             .values(row)
             .returning(webhook_deliveries::id)
             .get_result(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         self.transaction.summary.queued.push((endpoint, at));
         Ok(DeliveryId::new(id))
     }
@@ -372,6 +353,6 @@ async fn webhook(conn: &mut Conn, business: BusinessId, id: WebhookId) -> StoreR
         .find((business.get(), id.get()))
         .filter(webhooks::deleted.is_null())
         .select(WebhookRow::as_select());
-    let row = query.get_result(conn).await;
-    row.optional().map_err(store_error)?.map(Webhook::try_from).transpose()
+    let row = query.get_optional(conn).await;
+    row?.map(Webhook::try_from).transpose()
 }

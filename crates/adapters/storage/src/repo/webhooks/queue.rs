@@ -19,7 +19,6 @@ use super::super::session::Writing;
 use super::super::{Conn, deliveries, dialect};
 use super::endpoint::{business_tag, earliest, open_endpoint};
 use super::history;
-use crate::error::store_error;
 use crate::models::{AttemptRow, AttemptValues, DueRow, EndpointRow, status_code};
 use crate::schema::{businesses, events, webhook_deliveries, webhook_queues, webhooks};
 use crate::statement::{Prepare as _, RunQueryDsl};
@@ -37,8 +36,7 @@ impl DeliveryQueue for Writing {
             .limit(limit.into())
             .select((webhook_queues::business_id, webhook_queues::webhook_id))
             .load(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         Ok(due.into_iter().map(key).collect())
     }
 
@@ -48,10 +46,8 @@ impl DeliveryQueue for Writing {
             .order(webhook_queues::next_due)
             .limit(1)
             .select(webhook_queues::next_due)
-            .get_result(self.conn().await?)
-            .await
-            .optional()
-            .map_err(store_error)?;
+            .get_optional(self.conn().await?)
+            .await?;
         Ok(next.flatten().map(Moment::from_epoch_millis))
     }
 
@@ -69,10 +65,8 @@ impl DeliveryQueue for Writing {
         // Locked first: a transaction that leaves something meanwhile waits, and notes it afterwards.
         let queue = webhook_queues::table.find((business.get(), webhook.get()));
         let active: Option<bool> = dialect::for_no_key_update!(queue.select(webhook_queues::active))
-            .get_result(self.conn().await?)
-            .await
-            .optional()
-            .map_err(store_error)?;
+            .get_optional(self.conn().await?)
+            .await?;
         let Some(active) = active else {
             return Ok(ClaimedDeliveries::default());
         };
@@ -93,8 +87,7 @@ impl DeliveryQueue for Writing {
                 .limit(limit.into())
                 .select(DueRow::as_select());
             dialect::skip_locked!(due).load(self.conn().await?).await
-        }
-        .map_err(store_error)?;
+        }?;
         let full = rows.len() >= limit as usize;
         let (rows, cut) = self.sendable(business, rows, room.bytes).await?;
         let ids: Vec<i64> = rows.iter().map(|row| row.id).collect();
@@ -108,8 +101,7 @@ impl DeliveryQueue for Writing {
                     webhook_deliveries::forget_answer.eq(false),
                 ))
                 .execute(self.conn().await?)
-                .await
-                .map_err(store_error)?;
+                .await?;
         }
         let next = earliest(self.conn().await?, endpoint, active).await?;
         let next = next.map(|due| {
@@ -123,8 +115,7 @@ impl DeliveryQueue for Writing {
             .set(webhook_queues::next_due.eq(next))
             .prepared()
             .execute(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         Ok(ClaimedDeliveries {
             deliveries: self.with_data(business, rows, lease).await?,
             more: full || cut,
@@ -140,8 +131,7 @@ impl DeliveryQueue for Writing {
                 webhook_deliveries::due.eq(Some(due.epoch_millis())),
             ))
             .execute(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         self.transaction.summary.queued.push((endpoint, due));
         Ok(())
     }
@@ -156,10 +146,7 @@ impl DeliveryQueue for Writing {
                 webhook_deliveries::webhook_id,
                 webhook_deliveries::id,
             ));
-        let over: Vec<(i64, i64, i64)> = dialect::skip_locked!(over)
-            .load(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+        let over: Vec<(i64, i64, i64)> = dialect::skip_locked!(over).load(self.conn().await?).await?;
         let mut by_endpoint: BTreeMap<EndpointKey, Vec<DeliveryId>> = BTreeMap::new();
         for &(business, webhook, delivery) in &over {
             let held = by_endpoint.entry(key((business, webhook))).or_default();
@@ -176,10 +163,8 @@ impl DeliveryQueue for Writing {
             .find((endpoint.business.get(), endpoint.webhook.get()))
             .filter(webhooks::deleted.is_null())
             .select(EndpointRow::as_select())
-            .get_result(self.conn().await?)
-            .await
-            .optional()
-            .map_err(store_error)?;
+            .get_optional(self.conn().await?)
+            .await?;
         let tag = business_tag(self.conn().await?, endpoint.business).await?;
         match row.zip(tag) {
             Some((row, tag)) => open_endpoint(&self.dependencies, row, tag),
@@ -193,7 +178,7 @@ impl DeliveryQueue for Writing {
         rows.sort_unstable_by_key(|row| (row.business_id, row.id));
         while !rows.is_empty() {
             let rest = rows.split_off(rows.len().min(dialect::ROWS_AT_ONCE));
-            let again = deliveries::save(self.conn().await?, rows).await.map_err(store_error)?;
+            let again = deliveries::save(self.conn().await?, rows).await?;
             let queued = again.into_iter().map(|queue| {
                 let endpoint = key((queue.business_id, queue.webhook_id));
                 (endpoint, Moment::from_epoch_millis(queue.due))
@@ -221,10 +206,8 @@ impl DeliveryQueue for Writing {
                 webhooks::last_delivery_at,
             ));
         let stored: Option<Stored> = dialect::for_no_key_update!(query)
-            .get_result(self.conn().await?)
-            .await
-            .optional()
-            .map_err(store_error)?;
+            .get_optional(self.conn().await?)
+            .await?;
         let Some((url, active, failure_count, last_status, last_delivery_at)) = stored else {
             return Ok(None);
         };
@@ -249,8 +232,7 @@ impl DeliveryQueue for Writing {
             ))
             .prepared()
             .execute(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         if health.active {
             return Ok(());
         }
@@ -261,8 +243,7 @@ impl DeliveryQueue for Writing {
                 webhooks::version.eq(webhooks::version + 1),
             ))
             .execute(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         if disabled > 0 {
             self.subscribers_changed(health.endpoint).await?;
             self.open_queue(health.endpoint, false).await?;
@@ -314,21 +295,14 @@ impl Writing {
             sql::<BigInt>("CAST(octet_length(events.data) AS BIGINT)"),
         ));
         // A transaction that erases something from them either came first, or finds out who was sent it.
-        let glimpses: Vec<Glimpse> = dialect::share_unlocked!(glimpses)
-            .load(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+        let glimpses: Vec<Glimpse> = dialect::share_unlocked!(glimpses).load(self.conn().await?).await?;
         let events: HashMap<i64, (i64, i64)> = glimpses
             .into_iter()
             .map(|(sequence, record, bytes)| (sequence, (record, bytes)))
             .collect();
         let mut cut = false;
         if sequences.iter().any(|sequence| !events.contains_key(sequence)) {
-            let recorded: Vec<i64> = wanted()
-                .select(events::sequence)
-                .load(self.conn().await?)
-                .await
-                .map_err(store_error)?;
+            let recorded: Vec<i64> = wanted().select(events::sequence).load(self.conn().await?).await?;
             let is_locked = |row: &DueRow| {
                 row.sequence
                     .is_some_and(|sequence| recorded.contains(&sequence) && !events.contains_key(&sequence))
@@ -377,8 +351,7 @@ impl Writing {
                 .filter(events::record.eq_any(records))
                 .select((events::record, events::created))
                 .load(self.conn().await?)
-                .await
-                .map_err(store_error)?;
+                .await?;
             deleted.extend(deletions.into_iter().map(|(record, at)| ((resource, record), at)));
         }
         if deleted.is_empty() {
@@ -397,8 +370,7 @@ impl Writing {
         };
         diesel::delete(of(business, ids(false)))
             .execute(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         diesel::update(of(business, ids(true)))
             .set((
                 webhook_deliveries::status.eq(status_code(DeliveryStatus::Failed)),
@@ -407,8 +379,7 @@ impl Writing {
                 webhook_deliveries::error.eq(Some("the record was deleted")),
             ))
             .execute(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         Ok(rows)
     }
 
@@ -427,7 +398,7 @@ impl Writing {
                 .filter(events::business_id.eq(business.get()))
                 .filter(events::sequence.eq_any(sequences))
                 .select((events::sequence, (events::data, events::record, events::created)));
-            query.load(self.conn().await?).await.map_err(store_error)?
+            query.load(self.conn().await?).await?
         };
         let recorded: HashMap<i64, (Arc<str>, i64, i64)> = recorded
             .into_iter()
@@ -462,10 +433,7 @@ impl Writing {
             .order(webhook_deliveries::created)
             .limit(limit)
             .select((webhook_deliveries::business_id, webhook_deliveries::id));
-        let oldest: Vec<(i64, i64)> = dialect::skip_locked!(oldest)
-            .load(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+        let oldest: Vec<(i64, i64)> = dialect::skip_locked!(oldest).load(self.conn().await?).await?;
         let mut by_business: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
         for &(business, delivery) in &oldest {
             by_business.entry(business).or_default().push(delivery);
@@ -475,10 +443,7 @@ impl Writing {
                 let forgotten = webhook_deliveries::table
                     .filter(webhook_deliveries::business_id.eq(business))
                     .filter(webhook_deliveries::id.eq_any(ids));
-                diesel::delete(forgotten)
-                    .execute(self.conn().await?)
-                    .await
-                    .map_err(store_error)?;
+                diesel::delete(forgotten).execute(self.conn().await?).await?;
             }
         }
         Ok(oldest.len())
@@ -499,7 +464,6 @@ impl Writing {
             .select(min(webhook_deliveries::sequence))
             .get_result(self.conn().await?)
             .await
-            .map_err(store_error)
     }
 
     /// Drops what remains of subscriptions that were deleted before `old` and have no history left, and answers how many.
@@ -514,15 +478,11 @@ impl Writing {
             .order(webhooks::deleted)
             .limit(limit)
             .select((webhooks::business_id, webhooks::id));
-        let remains: Vec<(i64, i64)> = dialect::skip_locked!(remains)
-            .load(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+        let remains: Vec<(i64, i64)> = dialect::skip_locked!(remains).load(self.conn().await?).await?;
         for &webhook in &remains {
             diesel::delete(webhooks::table.find(webhook))
                 .execute(self.conn().await?)
-                .await
-                .map_err(store_error)?;
+                .await?;
         }
         Ok(remains.len())
     }
@@ -532,8 +492,7 @@ impl Writing {
         let all: Vec<i64> = businesses::table
             .select(businesses::id)
             .load(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+            .await?;
         let mut left = limit;
         for business in all {
             if left == 0 {
@@ -550,10 +509,7 @@ impl Writing {
                 .order(events::sequence)
                 .limit(left)
                 .select((events::sequence, events::created));
-            let first: Vec<(i64, i64)> = dialect::skip_locked!(first)
-                .load(self.conn().await?)
-                .await
-                .map_err(store_error)?;
+            let first: Vec<(i64, i64)> = dialect::skip_locked!(first).load(self.conn().await?).await?;
             // Up to the first one that another transaction has locked, which leaves a gap: the log begins at one place.
             let Some(&(start, _)) = first
                 .first()
@@ -575,10 +531,7 @@ impl Writing {
                 let oldest = events::table
                     .filter(events::business_id.eq(business))
                     .filter(events::sequence.le(last));
-                let forgotten = diesel::delete(oldest)
-                    .execute(self.conn().await?)
-                    .await
-                    .map_err(store_error)?;
+                let forgotten = diesel::delete(oldest).execute(self.conn().await?).await?;
                 left -= i64::try_from(forgotten).unwrap_or(left).min(left);
             }
         }
@@ -609,10 +562,7 @@ async fn lock_deliveries(conn: &mut Conn, business: BusinessId, ids: Vec<i64>) -
     let rows = of(business, ids)
         .order((webhook_deliveries::business_id, webhook_deliveries::id))
         .select((webhook_deliveries::id, webhook_deliveries::lease));
-    let rows: Vec<(i64, Option<i64>)> = dialect::for_no_key_update!(rows)
-        .load(conn)
-        .await
-        .map_err(store_error)?;
+    let rows: Vec<(i64, Option<i64>)> = dialect::for_no_key_update!(rows).load(conn).await?;
     let leased = rows.into_iter().filter(|(_, lease)| lease.is_some());
     Ok(leased.map(|(id, _)| id).collect())
 }
@@ -632,8 +582,7 @@ pub(in super::super) async fn lock_deliveries_of(
                 .filter(webhook_deliveries::$column.is_not_null())
                 .select(webhook_deliveries::id)
                 .load(conn)
-                .await
-                .map_err(store_error)?
+                .await?
         };
     }
     let mut ids: Vec<i64> = ids!(lease);
