@@ -56,7 +56,7 @@ fn operations() -> Declared<Vec<Operation>> {
 
 /// List blog articles
 ///
-/// Newest first; drafts and scheduled articles are among them.
+/// Newest first; drafts and scheduled articles are included.
 #[utoipa::path(get, path = "/2.0/blogs", tag = "blogs", security(("bearer" = ["blogs:read"])),
     params(FilterParameters, PageParameters, ListRenderingParameters),
     responses((status = 200, description = "A page of articles", body = PageEnvelope<ArticleView<'static>>)))]

@@ -122,7 +122,7 @@ async fn list_contacts(call: Call) -> Result<Answer, ApiError> {
 
 /// Create a contact
 ///
-/// Whether there is one like it is not asked: see the duplicate check.
+/// Existing contacts are not searched for a similar one: see the duplicate check.
 #[utoipa::path(post, path = "/2.0/contacts", tag = "contacts", security(("bearer" = ["contacts:write"])),
     request_body = NewContactBody,
     responses((status = 201, description = "The contact that was created", body = Envelope<FullContact<'static>>),
@@ -192,7 +192,7 @@ async fn delete_contact(call: Call) -> Result<Reply, ApiError> {
 
 /// Read a contact's tags
 ///
-/// Those that it carries, and those that it could.
+/// The tags that it carries, and those that it could carry.
 #[utoipa::path(get, path = "/2.0/contacts/{id}/tags", tag = "contacts", security(("bearer" = ["contacts:read"])),
     params(IdParameter, FieldsParameter),
     responses((status = 200, description = "The tags", body = Envelope<RecordTags<'static>>),
@@ -221,7 +221,7 @@ impl Personal for Contact {
 }
 
 /// Runs a write that answers with a contact. The answer to a retry may have been made for another key of the business, so
-/// what this one may not see is taken out of it.
+/// everything that this key may not see is removed.
 async fn write_contact<C: Clone>(
     call: &Call,
     command: Result<C, ApiError>,
