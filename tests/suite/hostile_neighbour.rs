@@ -14,8 +14,8 @@ both_engines! {
     a_hostile_neighbour_slows_no_other_business
 }
 
-/// A limit for all requests of the neighbour except the slowest one in a hundred, on a machine with other work. `cargo xtask
-/// bench` measures the real times.
+/// A limit for all requests of the neighbour except the slowest one in a hundred, on a machine with other work.
+/// `cargo xtask bench` measures the real times.
 const P99: Duration = Duration::from_secs(10);
 /// The maximum growth of the process in bytes, while some forty of the largest answers are sent at once.
 const GROWTH: u64 = 150 * 1024 * 1024;

@@ -94,7 +94,7 @@ async fn a_version_counts_the_changes_of_a_record(engine: Engine) {
     }
     assert_eq!(shop.api.list(WEBHOOKS).await.items[0]["version"], 3);
 
-    // Notes are no change of a contact; blocks, a lead's vehicles, states, tags and secrets are one.
+    // Notes do not change a contact's version; blocks, a lead's vehicles, states, tags and secrets change that of their record.
     let contact = shop
         .api
         .post(CONTACTS, &json!({"name": "Ann", "email": "ann@example.com"}))
@@ -253,7 +253,7 @@ async fn what_is_known_is_not_sent_again(engine: Engine) {
     let absent = known(&shop.api, &format!("{LEADS}/987654"), "*").await;
     absent.refused(404, "lead_not_found");
 
-    // The connection serves on: nothing of a body follows.
+    // The connection can still be used: no body follows.
     let lead = shop.lead_path("Ann").await;
     let token = shop.business.key("leads:read").await.token;
     let mut connection = Raw::connect(&shop.server).await;

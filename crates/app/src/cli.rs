@@ -131,7 +131,7 @@ Examples:
   forecourt listen --forward-to http://127.0.0.1:3000/hook --events lead.created,lead.updated --from-start
   forecourt listen --forward-to http://127.0.0.1:3000/hook --server https://api.dealer.example --json")]
     Listen(ListenArgs),
-    /// Print what completes this command line in a shell
+    /// Print the completion script for a shell
     #[command(after_help = "\
 Examples:
   forecourt completions bash > /etc/bash_completion.d/forecourt

@@ -64,7 +64,7 @@ pub(crate) struct Description {
     pub(crate) schemas: Vec<(String, RefOr<Schema>)>,
 }
 
-/// Makes a `Vec<Operation>` of handlers that carry `#[utoipa::path]`. What their declarations have no words for is added in
+/// Makes a `Vec<Operation>` of handlers that carry `#[utoipa::path]`. Properties that declarations cannot express are added in
 /// braces.
 ///
 /// ```ignore

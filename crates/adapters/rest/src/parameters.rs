@@ -168,7 +168,7 @@ pub(crate) enum EmailFilter {}
 /// 1 for yes, 0 for no.
 pub(crate) enum Flag {}
 
-/// Implements [`Filter`]: the type and what it becomes, the schema, the reading.
+/// Implements [`Filter`] for types, each with its value, its schema and its reading.
 macro_rules! kinds {
     ($($kind:ty => $value:ty { $schema:expr, |$query:ident, $name:ident, $by:pat_param| $read:expr })+) => {$(
         impl Filter for $kind {

@@ -59,7 +59,7 @@ pub(crate) struct Reply {
     pub(crate) body: Bytes,
     /// True if it was given before, to a request with the same idempotency key.
     pub(crate) replayed: bool,
-    /// The person whose personal data it shows; not set for answers to reads.
+    /// The contact and the record whose personal data it may show; not set for answers to reads.
     pub(crate) shows: Shown,
     /// The entity tag of its content.
     pub(crate) etag: Option<String>,

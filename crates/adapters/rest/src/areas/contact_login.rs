@@ -41,7 +41,7 @@ pub(super) fn operations() -> Declared<Vec<Operation>> {
 
 /// Reset the password of a contact's login
 ///
-/// The new password is shown this once.
+/// The new password is shown only in this answer.
 #[utoipa::path(post, path = "/2.0/contacts/{id}/login/password/reset", tag = "contacts",
     security(("bearer" = ["contact-login:write"])), params(IdParameter),
     responses((status = 200, description = "The new password", body = Envelope<PasswordReset<'static>>),

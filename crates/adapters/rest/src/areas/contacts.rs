@@ -158,7 +158,7 @@ async fn read_contact(call: Call) -> Result<Reply, ApiError> {
 
 /// Change a contact
 ///
-/// Only the supplied fields change; address, license and nominal are merged by their members, and null clears them whole.
+/// Only the supplied fields change; address, license and nominal are merged by their members, and null clears the whole object.
 #[utoipa::path(patch, path = "/2.0/contacts/{id}", tag = "contacts", security(("bearer" = ["contacts:write"])),
     params(IdParameter), request_body = ContactChanges,
     responses((status = 200, description = "The contact", body = Envelope<FullContact<'static>>),
@@ -175,7 +175,8 @@ async fn update_contact(call: Call) -> Result<Reply, ApiError> {
 
 /// Delete a contact
 ///
-/// Its notes go with it, and its personal data is erased from what remains: leads, the log of events, deliveries.
+/// Its notes are deleted too, and its personal data is erased from the records that remain: leads, the log of events,
+/// deliveries.
 #[utoipa::path(delete, path = "/2.0/contacts/{id}", tag = "contacts", security(("bearer" = ["contacts:delete"])),
     params(IdParameter),
     responses((status = 200, description = "The contact is gone", body = Envelope<Deleted>),

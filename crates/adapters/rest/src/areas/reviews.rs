@@ -150,7 +150,7 @@ filters! {
 
     /// In this state.
     status: ReviewStatus;
-    /// Written there, without regard to case; % stands for any characters (scope search:wildcard; at most 4 %, and 100 characters).
+    /// From this source, without regard to case; % stands for any characters (scope search:wildcard; at most 4 %, and 100 characters).
     source: TextFilter;
     /// 1: known to come from a customer; 0: not known to.
     verified: Flag;

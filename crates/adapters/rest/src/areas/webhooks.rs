@@ -87,7 +87,7 @@ async fn list_webhooks(call: Call) -> Result<Answer, ApiError> {
 
 /// Create a webhook
 ///
-/// The secret is shown this once.
+/// The secret is shown only in this answer.
 #[utoipa::path(post, path = "/2.0/webhooks", tag = "webhooks", security(("bearer" = ["webhooks:write"])),
     request_body = WebhookBody,
     responses((status = 201, description = "The webhook that was created, with its secret", body = Envelope<SecretView<'static>>)))]
@@ -179,7 +179,8 @@ async fn ping_webhook(call: Call) -> Result<Reply, ApiError> {
 
 /// Replace a webhook's secret
 ///
-/// The new secret is shown this once; the old one no longer signs deliveries. The key needs every scope of the webhook.
+/// The new secret is shown only in this answer; the old one no longer signs deliveries. The key needs every scope of the
+/// webhook.
 #[utoipa::path(post, path = "/2.0/webhooks/{id}/secret/rotate", tag = "webhooks", security(("bearer" = ["webhooks:write"])),
     params(IdParameter),
     responses((status = 200, description = "The webhook with its new secret", body = Envelope<SecretView<'static>>),
