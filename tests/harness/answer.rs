@@ -1,4 +1,4 @@
-//! What is asserted of answers.
+//! Answers, and assertions on them.
 
 use reqwest::header::HeaderMap;
 use serde_json::Value;
@@ -12,7 +12,7 @@ pub struct Answer {
     pub status: u16,
     /// The headers.
     pub headers: HeaderMap,
-    /// The body as it came.
+    /// The body as received.
     pub body: Vec<u8>,
 }
 
@@ -26,13 +26,13 @@ pub struct List {
 }
 
 impl Answer {
-    /// The value of a header, if it is there.
+    /// Returns the value of a header, if it is there.
     pub fn header(&self, name: &str) -> Option<&str> {
         let value = self.headers.get(name)?;
         Some(value.to_str().expect("headers are ASCII"))
     }
 
-    /// The value of a header that holds a number.
+    /// Returns the value of a header with a number.
     #[track_caller]
     pub fn number(&self, name: &str) -> i64 {
         let value = self
@@ -43,18 +43,18 @@ impl Answer {
             .unwrap_or_else(|_| panic!("{name} is no number: {value:?}"))
     }
 
-    /// The body as text.
+    /// Returns the body as text.
     pub fn text(&self) -> &str {
         str::from_utf8(&self.body).expect("bodies are UTF-8")
     }
 
-    /// The body as JSON.
+    /// Returns the body as JSON.
     #[track_caller]
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.describe()))
     }
 
-    /// Asserts this status and the envelope of a success; yields `data`.
+    /// Asserts this status and the envelope of a success; returns `data`.
     #[track_caller]
     pub fn success(&self, status: u16) -> Value {
         assert_eq!(self.status, status, "{}", self.describe());
@@ -64,13 +64,13 @@ impl Answer {
         envelope["data"].take()
     }
 
-    /// Asserts a success that made nothing; yields `data`.
+    /// Asserts a success that created nothing; returns `data`.
     #[track_caller]
     pub fn ok(&self) -> Value {
         self.success(200)
     }
 
-    /// Asserts that a record was made; yields it.
+    /// Asserts that a record was created; returns it.
     #[track_caller]
     pub fn created(&self) -> Value {
         self.success(201)
@@ -88,7 +88,7 @@ impl Answer {
         }
     }
 
-    /// Asserts the envelope of an error with this status and code; yields `error`.
+    /// Asserts the envelope of an error with this status and code; returns `error`.
     #[track_caller]
     pub fn refused(&self, status: u16, code: &str) -> Value {
         let seen = self.json()["error"].take();
@@ -105,7 +105,7 @@ impl Answer {
         seen
     }
 
-    /// Asserts a failed validation of just these fields, in any order.
+    /// Asserts a failed validation of exactly these fields, in any order.
     #[track_caller]
     pub fn invalid(&self, fields: &[&str]) {
         let error = self.refused(422, "validation_failed");
@@ -132,13 +132,13 @@ impl Answer {
         assert_eq!(found, expected, "{}", self.describe());
     }
 
-    /// Asserts that the answer reports a client's fault or success, but no server's fault.
+    /// Asserts that the answer reports a success or a client's fault, but not a server's fault.
     #[track_caller]
     pub fn not_our_fault(&self) {
         assert!(self.status < 500, "{}", self.describe());
     }
 
-    /// What holds for every answer of the API.
+    /// Asserts the properties of every answer of the API.
     #[track_caller]
     fn assert_common(&self) {
         let id = self.header("X-Request-Id").unwrap_or_default();
@@ -155,12 +155,12 @@ impl Answer {
 }
 
 impl List {
-    /// This member of every record.
+    /// Returns this member of every record.
     pub fn column(&self, member: &str) -> Vec<Value> {
         self.items.iter().map(|item| item[member].clone()).collect()
     }
 
-    /// The records' ids.
+    /// Returns the records' ids.
     pub fn ids(&self) -> Vec<i64> {
         self.items.iter().filter_map(|item| item["id"].as_i64()).collect()
     }

@@ -1,4 +1,4 @@
-//! A real browser without a screen, to see pages as people do.
+//! A real browser without a screen, which shows pages as people see them.
 
 use std::env;
 use std::process::Stdio;
@@ -13,12 +13,12 @@ use crate::time::eventually;
 
 /// Names a Chromium.
 const VARIABLE: &str = "FORECOURT_TEST_BROWSER";
-/// Longer than a page takes on a busy machine.
+/// A time longer than a page takes on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// No first steps, nothing in the background, and no other place than the pages that a test opens.
+/// No first-run steps, no background work, and no connections except to the pages that a test opens.
 const ARGUMENTS: [&str; 11] = [
     "--headless",
-    // It runs as root in containers, and it opens our own pages only.
+    // It runs as root in containers, and it opens only our own pages.
     "--no-sandbox",
     "--disable-gpu",
     "--disable-dev-shm-usage",
@@ -31,35 +31,35 @@ const ARGUMENTS: [&str; 11] = [
     "--remote-debugging-pipe",
 ];
 
-/// A Chromium that a test looks at pages with, by its DevTools protocol. It ends with this value.
+/// A Chromium with which a test opens pages, by its DevTools protocol. It ends when this is dropped.
 #[derive(Debug)]
 pub struct Browser {
     _child: Child,
     requests: ChildStdin,
     messages: BufReader<ChildStdout>,
     last_id: u64,
-    /// The tab that is looked at.
+    /// The current tab.
     session: Option<String>,
-    /// What has happened in it.
+    /// The tab's events.
     events: Vec<Value>,
     _profile: TempDir,
 }
 
-/// How a page is looked at.
+/// The appearance of a page.
 #[derive(Clone, Copy, Debug)]
 pub struct Appearance {
-    /// In pixels.
+    /// The width in pixels.
     pub width: u32,
-    /// In pixels.
+    /// The height in pixels.
     pub height: u32,
-    /// Whether it is a telephone.
+    /// True for a telephone.
     pub mobile: bool,
-    /// Whether dark colours are preferred.
+    /// True if dark colours are preferred.
     pub dark: bool,
 }
 
 impl Browser {
-    /// Starts the browser that `cargo xtask test` has found; `None`, and a line that says so, if there is none on this machine.
+    /// Starts the browser that `cargo xtask test` has found; returns `None` and prints a line if there is none on this machine.
     #[expect(
         clippy::print_stderr,
         reason = "a skipped check is to be seen by the person who runs the tests"
@@ -93,7 +93,7 @@ impl Browser {
         })
     }
 
-    /// Sends a command of the protocol; yields its result.
+    /// Sends a command of the protocol; returns its result.
     async fn call(&mut self, method: &str, params: Value) -> Value {
         let result = self.attempt(method, params).await;
         result.unwrap_or_else(|error| panic!("{method}: {error}"))
@@ -131,7 +131,7 @@ impl Browser {
         serde_json::from_slice(bytes.strip_suffix(&[0]).unwrap_or(&bytes)).unwrap()
     }
 
-    /// Goes on in a new window, which shares nothing with the last one.
+    /// Opens a new window, which shares nothing with the last one.
     pub async fn open_window(&mut self, appearance: Appearance) {
         self.session = None;
         let context = self.call("Target.createBrowserContext", json!({})).await["browserContextId"].take();
@@ -144,7 +144,7 @@ impl Browser {
         for domain in ["Page", "Runtime", "Log", "Network"] {
             self.call(&format!("{domain}.enable"), json!({})).await;
         }
-        // The protocol reports a violation in the words of the console; the page knows it as such.
+        // The protocol reports a violation as text of the console; the page knows it as a violation.
         let source = "window.violations = []; \
             addEventListener('securitypolicyviolation', event => violations.push(`${event.violatedDirective}: ${event.blockedURI}`));";
         self.call("Page.addScriptToEvaluateOnNewDocument", json!({"source": source}))
@@ -152,7 +152,7 @@ impl Browser {
         self.look(appearance).await;
     }
 
-    /// Looks at the page in another way.
+    /// Changes the appearance of the page.
     pub async fn look(&mut self, appearance: Appearance) {
         let Appearance {
             width,
@@ -169,7 +169,7 @@ impl Browser {
 
     /// Opens the page at this address.
     pub async fn open(&mut self, url: &str) {
-        // From one fragment of a page to another nothing would be loaded.
+        // Nothing would be loaded for another fragment of the same page.
         self.call("Page.navigate", json!({"url": "about:blank"})).await;
         let opened = self.call("Page.navigate", json!({"url": url})).await;
         assert!(opened["errorText"].is_null(), "{url}: {opened}");
@@ -183,7 +183,7 @@ impl Browser {
             .await;
     }
 
-    /// What an expression in the page yields.
+    /// Returns the value of an expression in the page.
     pub async fn evaluate(&mut self, expression: &str) -> Value {
         let result = self.attempt_evaluation(expression).await;
         result.unwrap_or_else(|error| panic!("{expression}: {error}"))
@@ -211,7 +211,7 @@ impl Browser {
         .await;
     }
 
-    /// Waits for the element that is first found by this selector, and clicks on it.
+    /// Waits for the first element that this selector finds, and clicks on it.
     pub async fn click(&mut self, selector: &str) {
         let element = format!("document.querySelector({})", json!(selector));
         self.wait_until(&format!("!!{element}?.getClientRects().length && !{element}.disabled"))
@@ -219,7 +219,7 @@ impl Browser {
         self.evaluate(&format!("{element}.click()")).await;
     }
 
-    /// Types into the element that is found by this selector.
+    /// Types into the element that this selector finds.
     pub async fn fill(&mut self, selector: &str, text: &str) {
         let element = format!("document.querySelector({})", json!(selector));
         self.wait_until(&format!("!!{element}")).await;
@@ -227,8 +227,8 @@ impl Browser {
         self.call("Input.insertText", json!({"text": text})).await;
     }
 
-    /// What the pages of this window complained about: errors on the console, exceptions, violations of the content
-    /// security policy, and requests to another origin than `origin`.
+    /// Returns the complaints of this window's pages: errors on the console, exceptions, violations of the content security
+    /// policy, and requests to another origin than `origin`.
     pub async fn complaints(&mut self, origin: &str) -> Vec<String> {
         let violations = self.evaluate("window.violations ?? []").await;
         let violations = violations.as_array().into_iter().flatten().map(Value::to_string);
@@ -237,7 +237,7 @@ impl Browser {
     }
 }
 
-/// What an event complains about.
+/// Returns the complaint in an event.
 fn complaint(event: &Value, origin: &str) -> Option<String> {
     let params = &event["params"];
     match event["method"].as_str()? {

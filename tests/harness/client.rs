@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use crate::answer::{Answer, List};
 
-/// Longer than any answer takes on a busy machine.
+/// A time longer than any answer takes on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Speaks to one server, with or without a token.
+/// Sends requests to one server, with or without a token.
 #[derive(Clone, Debug)]
 pub struct Client {
     http: reqwest::Client,
@@ -33,7 +33,7 @@ impl Client {
         }
     }
 
-    /// The same with another token.
+    /// Returns the same client with another token.
     #[must_use]
     pub fn with_token(&self, token: &str) -> Self {
         Self {
@@ -42,7 +42,7 @@ impl Client {
         }
     }
 
-    /// A request to be completed and sent. `path` may have a query.
+    /// Begins a request. `path` may have a query.
     pub fn request(&self, method: &str, path: &str) -> Request {
         let method = Method::from_bytes(method.as_bytes()).unwrap();
         let what = format!("{method} {path}");
@@ -53,37 +53,37 @@ impl Client {
         Request { what, builder }
     }
 
-    /// `GET`.
+    /// Sends `GET`.
     pub async fn get(&self, path: &str) -> Answer {
         self.request("GET", path).send().await
     }
 
-    /// `POST` with a JSON body.
+    /// Sends `POST` with a JSON body.
     pub async fn post(&self, path: &str, body: &Value) -> Answer {
         self.request("POST", path).json(body).send().await
     }
 
-    /// `PATCH` with a JSON body.
+    /// Sends `PATCH` with a JSON body.
     pub async fn patch(&self, path: &str, body: &Value) -> Answer {
         self.request("PATCH", path).json(body).send().await
     }
 
-    /// `PUT` with a JSON body.
+    /// Sends `PUT` with a JSON body.
     pub async fn put(&self, path: &str, body: &Value) -> Answer {
         self.request("PUT", path).json(body).send().await
     }
 
-    /// `DELETE`.
+    /// Sends `DELETE`.
     pub async fn delete(&self, path: &str) -> Answer {
         self.request("DELETE", path).send().await
     }
 
-    /// The answer to `GET` as a list.
+    /// Returns the answer to `GET` as a list.
     pub async fn list(&self, path: &str) -> List {
         self.get(path).await.list()
     }
 
-    /// All records of a list, walked by its cursor. `path` may have a query.
+    /// Returns all records of a list, read page by page by its cursor. `path` may have a query.
     pub async fn walk(&self, path: &str) -> Vec<Value> {
         let separator = if path.contains('?') { '&' } else { '?' };
         let mut list = self.list(path).await;
@@ -104,7 +104,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// Adds a header; its value may have characters that no header should.
+    /// Adds a header; its value may have invalid characters.
     #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.builder = self.builder.header(name, value.as_bytes());
@@ -123,7 +123,7 @@ impl Request {
         self.header("Content-Type", "application/json").body(body.to_string())
     }
 
-    /// Adds a body as it is, without a content type.
+    /// Adds a body without a content type.
     #[must_use]
     pub fn body(mut self, body: impl Into<reqwest::Body>) -> Self {
         self.builder = self.builder.body(body);
@@ -138,10 +138,10 @@ impl Request {
             .unwrap_or_else(|error| panic!("{what} was not answered: {error:?}"))
     }
 
-    /// Sends it to a server that may not be there.
+    /// Sends it to a server that may be down.
     ///
     /// # Errors
-    /// The server did not answer in full.
+    /// The server did not answer completely.
     pub async fn attempt(self) -> Result<Answer, reqwest::Error> {
         let response = self.builder.send().await?;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
@@ -155,7 +155,7 @@ impl Request {
     }
 }
 
-/// A path with a query that means these pairs, with any characters.
+/// Returns a path with a query of these pairs, with any characters.
 pub fn url_query<'a>(path: &str, pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
     let mut url = Url::parse("http://any").unwrap().join(path).unwrap();
     url.query_pairs_mut().extend_pairs(pairs);

@@ -1,4 +1,4 @@
-//! A clock that is wrong.
+//! A wrong clock.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,8 @@ use std::process::Command;
 
 use crate::server::Serve;
 
-/// Has the C library tell another time of day: later by as many seconds as a file says. The time since the start stays right.
+/// Makes the C library return another time of day: later by the number of seconds in a file. The time since the start stays
+/// right.
 const SOURCE: &str = r#"
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -39,7 +40,7 @@ int clock_gettime(clockid_t id, struct timespec *time) {
 }
 "#;
 
-/// The clock of servers that are started on it: as far ahead of this machine's as it is set.
+/// The clock of servers that are started on it: ahead of this machine's by the seconds that are set.
 #[derive(Debug)]
 pub struct WrongClock {
     library: PathBuf,
@@ -47,7 +48,7 @@ pub struct WrongClock {
 }
 
 impl WrongClock {
-    /// A clock that is so many seconds ahead, or behind if that is negative. It is kept in `folder`, by a C compiler.
+    /// Makes a clock that is this number of seconds ahead, or late if it is negative. It is built in `folder` by a C compiler.
     pub fn new(folder: &Path, seconds: i64) -> Self {
         let (source, library) = (folder.join("wrong-clock.c"), folder.join("wrong-clock.so"));
         fs::write(&source, SOURCE).unwrap();
@@ -69,9 +70,9 @@ impl WrongClock {
         clock
     }
 
-    /// Puts it so many seconds ahead of this machine's, from now on.
+    /// Sets it this number of seconds ahead of this machine's from now on.
     pub fn set(&self, seconds: i64) {
-        // In its place: what is mapped is this very file.
+        // The file is overwritten in place, since this very file is mapped.
         let mut file = fs::File::options()
             .write(true)
             .create(true)

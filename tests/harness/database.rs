@@ -15,10 +15,10 @@ use tokio_postgres::error::SqlState;
 
 use crate::time::now;
 
-/// Names a PostgreSQL server, as one who may create databases on it.
+/// Names a PostgreSQL server, with an account that may create databases.
 const VARIABLE: &str = "FORECOURT_TEST_POSTGRES_URL";
 
-/// A database engine that the program works on.
+/// A database engine that the program supports.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Engine {
     /// Embedded.
@@ -27,16 +27,16 @@ pub enum Engine {
     Postgres,
 }
 
-/// A database of a test's own. It is dropped with this value.
+/// A test's own database. It is dropped with this value.
 #[derive(Debug)]
 pub(crate) struct Database {
     url: Url,
-    /// The server and the name, of one that has to be dropped.
+    /// The server and the name of a database that must be dropped.
     dropped: Option<(Url, String)>,
 }
 
 impl Database {
-    /// An empty one; `folder` is where an embedded one lies.
+    /// Creates an empty one; `folder` is the place of an embedded one.
     pub(crate) async fn create(engine: Engine, folder: &Path) -> Self {
         match engine {
             Engine::Sqlite => Self::in_folder(folder),
@@ -47,12 +47,12 @@ impl Database {
         }
     }
 
-    /// The file of an embedded one.
+    /// Returns the file of an embedded one.
     pub(crate) fn file(folder: &Path) -> PathBuf {
         folder.join("forecourt.db")
     }
 
-    /// An embedded one, whether there is a file of it or not.
+    /// Returns an embedded one, whose file may or may not exist.
     pub(crate) fn in_folder(folder: &Path) -> Self {
         Self {
             url: format!("sqlite://{}", Self::file(folder).display()).parse().unwrap(),
@@ -60,7 +60,7 @@ impl Database {
         }
     }
 
-    /// One that is there, and that outlives this value.
+    /// Returns an existing one, which remains when this value is dropped.
     pub(crate) fn at(url: &str) -> Self {
         Self {
             url: url.parse().unwrap(),
@@ -68,7 +68,7 @@ impl Database {
         }
     }
 
-    /// A copy of another database on the server; `None` if that is not there.
+    /// Copies another database on the server; returns `None` if that does not exist.
     pub(crate) async fn copy_on_server(template: &str) -> Option<Self> {
         match Self::on_server(Some(template)).await {
             Ok(copy) => Some(copy),
@@ -92,7 +92,8 @@ impl Database {
         })
     }
 
-    /// Makes this database the one of that name, with a comment, unless another test was faster; former templates are dropped.
+    /// Makes this database the template with that name, with a comment, unless another test was faster; former templates are
+    /// dropped.
     pub(crate) async fn become_template(&self, template: &str, comment: &str) {
         let (server, name) = self.dropped.as_ref().expect("a database on a server");
         let former = "SELECT datname FROM pg_database WHERE datname LIKE 'forecourt\\_template\\_%'";
@@ -111,7 +112,7 @@ impl Database {
         }
     }
 
-    /// The comment on another database of the server.
+    /// Returns the comment on another database of the server.
     pub(crate) async fn comment_of(&self, database: &str) -> String {
         let (server, _) = self.dropped.as_ref().expect("a database on a server");
         let comment =
@@ -120,7 +121,8 @@ impl Database {
         comments.pop().expect("it has a comment")
     }
 
-    /// All that it holds; no process may have it open: the file of an embedded one, compacted, or the rows of all tables.
+    /// Returns its whole content; no process may have it open: the file of an embedded one, compacted, or the rows of all
+    /// tables.
     pub(crate) async fn bytes(&self) -> Vec<u8> {
         if self.dropped.is_some() {
             return rows(&self.url).await.unwrap();
@@ -136,8 +138,8 @@ impl Database {
         std::fs::read(path).unwrap()
     }
 
-    /// All that it holds as it lies there, free space included; no process may have it open: of an embedded one nothing, for its
-    /// file lies in the folder, with its log emptied.
+    /// Returns its whole content as stored, including free space; no process may have it open. For an embedded one this is
+    /// empty, since its file is in the folder, with its log emptied.
     pub(crate) async fn raw_rows(&self) -> Vec<u8> {
         if self.dropped.is_some() {
             return rows(&self.url).await.unwrap();
@@ -147,7 +149,7 @@ impl Database {
         Vec::new()
     }
 
-    /// The terms of an embedded one's indexes of texts.
+    /// Returns the terms of an embedded one's indexes of texts.
     pub(crate) fn search_terms(&self) -> Vec<String> {
         #[derive(diesel::QueryableByName)]
         struct Row {
@@ -206,13 +208,13 @@ impl Database {
         self.url.as_str()
     }
 
-    /// The server's host and port.
+    /// Returns the server's host and port.
     pub(crate) fn address(&self) -> String {
         let host = self.url.host_str().unwrap_or("127.0.0.1");
         format!("{host}:{}", self.url.port().unwrap_or(5432))
     }
 
-    /// The same database as seen through something that listens on a local port.
+    /// Returns the URL of the same database through a proxy on a local port.
     pub(crate) fn through(&self, port: u16) -> String {
         let mut url = self.url.clone();
         url.set_host(Some("127.0.0.1")).unwrap();
@@ -226,13 +228,13 @@ impl Drop for Database {
         let Some((server, name)) = self.dropped.take() else {
             return;
         };
-        // A test's own runtime may be what is dropping this.
+        // This may be dropped inside a test's own runtime.
         let dropping = thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
             let statement = format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)");
             Ok::<_, std::io::Error>(runtime.block_on(execute(&server, &statement)))
         });
-        // What is left behind fails no test: the server is thrown away.
+        // A leftover does not fail a test: the server is temporary.
         drop(dropping.join());
     }
 }
@@ -246,7 +248,7 @@ fn server() -> Url {
     .unwrap_or_else(|error| panic!("{VARIABLE} is no URL: {error}"))
 }
 
-/// The rows of all tables, as text.
+/// Returns the rows of all tables, as text.
 async fn rows(database: &Url) -> Result<Vec<u8>, tokio_postgres::Error> {
     let (client, connection) = tokio_postgres::connect(database.as_str(), NoTls).await?;
     let connection = tokio::spawn(connection);
@@ -266,7 +268,7 @@ async fn rows(database: &Url) -> Result<Vec<u8>, tokio_postgres::Error> {
     Ok(all)
 }
 
-/// The texts that a query finds.
+/// Returns the texts that a query finds.
 async fn names(database: &Url, query: &str) -> Result<Vec<String>, tokio_postgres::Error> {
     let (client, connection) = tokio_postgres::connect(database.as_str(), NoTls).await?;
     let connection = tokio::spawn(connection);

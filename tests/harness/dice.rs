@@ -1,16 +1,16 @@
-//! Numbers without a pattern, which a seed makes again.
+//! Random numbers that a seed reproduces.
 
-/// SplitMix64.
+/// A SplitMix64 generator.
 #[derive(Clone, Debug)]
 pub struct Dice(u64);
 
 impl Dice {
-    /// Those of a seed.
+    /// Starts from a seed.
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// A number below this.
+    /// Returns a number below `bound`.
     pub const fn below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
@@ -19,7 +19,7 @@ impl Dice {
         (mixed ^ (mixed >> 31)) % bound
     }
 
-    /// The index of one of so many things; 0 if there are none.
+    /// Returns a random index of `count` items; 0 if there are none.
     pub fn pick(&mut self, count: usize) -> usize {
         usize::try_from(self.below(count.max(1) as u64)).expect("below a count")
     }

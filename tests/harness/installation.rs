@@ -1,4 +1,4 @@
-//! A place to run the program in, as an operator would.
+//! A place in which the program runs as an operator would run it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -30,24 +30,24 @@ struct Parts {
     database: Database,
     folder: TempDir,
     files: AtomicU32,
-    /// Settings of its own; `None` for one that is left unset.
+    /// Settings of its own; `None` for one that is unset.
     own: Mutex<BTreeMap<String, Option<String>>>,
 }
 
 impl Installation {
-    /// One with an empty database.
+    /// Makes one with an empty database.
     pub async fn new(engine: Engine) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let database = Database::create(engine, folder.path()).await;
         Self::of(folder, database)
     }
 
-    /// One with the database at this address, which has to be empty.
+    /// Makes one with the database at this address, which must be empty.
     pub fn at(database_url: &str) -> Self {
         Self::with(|_| Database::at(database_url))
     }
 
-    /// One with this database, which may lie in its folder.
+    /// Makes one with this database, which may be in its folder.
     pub(crate) fn with(database: impl FnOnce(&Path) -> Database) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let database = database(folder.path());
@@ -68,29 +68,29 @@ impl Installation {
         self.0.database.become_template(template, comment).await;
     }
 
-    /// Its folder, the program's working directory.
+    /// Returns its folder, the program's working directory.
     pub fn folder(&self) -> &Path {
         self.0.folder.path()
     }
 
-    /// Where the program keeps its files.
+    /// Returns the program's folder for files.
     pub fn data_dir(&self) -> PathBuf {
         self.folder().join("data")
     }
 
-    /// Its database's URL.
+    /// Returns its database's URL.
     pub fn database_url(&self) -> &str {
         self.0.database.url()
     }
 
-    /// All that its database holds: SQLite's file after it was compacted, and the rows of PostgreSQL's tables. No server may run
-    /// on it.
+    /// Returns the whole content of its database: SQLite's file after it was compacted, and the rows of PostgreSQL's tables. No
+    /// server may run on it.
     pub async fn database_bytes(&self) -> Vec<u8> {
         self.0.database.bytes().await
     }
 
-    /// Every byte that it keeps, as it lies there: the files of its folder (database, logs, spool, content, what the program has
-    /// said), and the rows of a PostgreSQL database. No server may run on it.
+    /// Returns every byte that it stores: the files of its folder (database, logs, spool, content, output of the program), and
+    /// the rows of a PostgreSQL database. No server may run on it.
     pub async fn every_byte(&self) -> Vec<u8> {
         let mut bytes = self.0.database.raw_rows().await;
         let mut folders = vec![self.folder().to_owned()];
@@ -107,7 +107,7 @@ impl Installation {
         bytes
     }
 
-    /// The terms of SQLite's indexes of texts.
+    /// Returns the terms of SQLite's indexes of texts.
     pub fn search_terms(&self) -> Vec<String> {
         self.0.database.search_terms()
     }
@@ -119,17 +119,17 @@ impl Installation {
         copying.await.unwrap();
     }
 
-    /// The host and port of its database server.
+    /// Returns the host and port of its database server.
     pub fn database_address(&self) -> String {
         self.0.database.address()
     }
 
-    /// Its database's URL when something on a local port passes the connections on.
+    /// Returns its database's URL through a proxy on a local port.
     pub fn database_through(&self, port: u16) -> String {
         self.0.database.through(port)
     }
 
-    /// The settings that every command gets: nothing of the tests' own environment, no rate limit, no address blocking.
+    /// Returns the settings that every command gets: none from the tests' own environment, no rate limit, no address blocking.
     pub(crate) fn settings(&self) -> BTreeMap<String, String> {
         let data_dir = self.data_dir().display().to_string();
         let settings = [
@@ -139,9 +139,9 @@ impl Installation {
             ("FORECOURT_RATE_LIMIT_PER_MINUTE", "0"),
             ("FORECOURT_RATE_LIMIT_PER_DAY", "0"),
             ("FORECOURT_AUTH_FAILURES_PER_MINUTE", "0"),
-            // A lead changes only where the test changes it.
+            // A lead only changes when the test changes it.
             ("FORECOURT_LEAD_AI", "off"),
-            // The tests' PostgreSQL does without what a power cut would cost.
+            // The tests' PostgreSQL runs without protection from power cuts.
             ("FORECOURT_ALLOW_UNSAFE_DATABASE", "true"),
         ];
         let mut settings: BTreeMap<String, String> =
@@ -155,7 +155,7 @@ impl Installation {
         settings
     }
 
-    /// Sets an environment variable for every command and server from now on, or leaves it unset.
+    /// Sets an environment variable for every command and server from now on, or unsets it.
     pub fn configure(&self, name: &str, value: Option<&str>) {
         let mut own = self.0.own.lock().unwrap();
         own.insert(name.to_owned(), value.map(str::to_owned));
@@ -166,12 +166,12 @@ impl Installation {
         self.0.database.execute(statements).await;
     }
 
-    /// Whether its PostgreSQL database answers a query with true.
+    /// Returns true if its PostgreSQL database answers a query with true.
     pub async fn is_true(&self, query: &str) -> bool {
         self.0.database.is_true(query).await
     }
 
-    /// `ALTER DATABASE` of its PostgreSQL database, by a connection to another one.
+    /// Runs `ALTER DATABASE` on its PostgreSQL database, by a connection to another one.
     pub async fn alter_database(&self, change: &str) {
         self.0.database.alter(change).await;
     }
@@ -181,12 +181,12 @@ impl Installation {
         self.0.database.end_connections().await;
     }
 
-    /// The program, configured by `settings` alone.
+    /// Returns a command of the program with only these settings.
     pub(crate) fn command(&self, settings: &BTreeMap<String, String>) -> Command {
         self.command_of(program(), settings)
     }
 
-    /// A shell with the environment that the program would have.
+    /// Returns a shell with the environment that the program would have.
     pub(crate) fn shell(&self, settings: &BTreeMap<String, String>) -> Command {
         self.command_of(Path::new("sh"), settings)
     }
@@ -206,7 +206,7 @@ impl Installation {
         Outcome::of(self.command(&self.settings()).args(arguments)).await
     }
 
-    /// Runs a command that ends by itself, with these variables besides.
+    /// Runs a command that ends by itself, with these additional variables.
     pub async fn run_with<'a>(
         &self,
         arguments: impl IntoIterator<Item = &'a str>,
@@ -224,7 +224,7 @@ impl Installation {
         Outcome::of(&mut shell).await
     }
 
-    /// Runs a command on a terminal of its own; standard output has all that is shown there.
+    /// Runs a command on a terminal of its own; standard output has everything that is shown there.
     pub async fn run_on_terminal<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Outcome {
         let mut line = program().display().to_string();
         for argument in arguments {
@@ -237,7 +237,7 @@ impl Installation {
         Outcome::of(&mut terminal).await
     }
 
-    /// Starts a command that runs until it is asked to end, with these variables besides.
+    /// Starts a command that runs until it is told to end, with these additional variables.
     pub fn start<'a>(&self, arguments: impl IntoIterator<Item = &'a str>, variables: &[(&str, &str)]) -> Job {
         let number = self.0.files.fetch_add(1, Ordering::Relaxed);
         let mut command = self.command(&self.settings());
@@ -245,12 +245,12 @@ impl Installation {
         Job::start(command, &self.folder().join(format!("job-{number}")))
     }
 
-    /// A `forecourt serve` to be set up and started.
+    /// Begins a `forecourt serve`.
     pub fn serve(&self) -> Serve {
         Serve::new(self)
     }
 
-    /// Writes a file into the folder; yields its path.
+    /// Writes a file into the folder; returns its path.
     pub fn write(&self, extension: &str, content: impl AsRef<[u8]>) -> String {
         let number = self.0.files.fetch_add(1, Ordering::Relaxed);
         let path = self.folder().join(format!("file-{number}.{extension}"));
@@ -258,10 +258,10 @@ impl Installation {
         path.display().to_string()
     }
 
-    /// As [`run`](Self::run), of a command that may find the database too busy to answer in time, and then is run again.
+    /// Runs a command like [`run`](Self::run), again if it finds the database too busy to answer in time.
     async fn run_patiently(&self, arguments: &[&str]) -> Outcome {
-        const PATIENCE: Duration = Duration::from_secs(60);
-        eventually("the database has time for a command", PATIENCE, async || {
+        const TIMEOUT: Duration = Duration::from_secs(60);
+        eventually("the database has time for a command", TIMEOUT, async || {
             let outcome = self.run(arguments.iter().copied()).await;
             let is_busy = !outcome.status.success() && outcome.stderr.contains("cannot be reached");
             if is_busy { Err(outcome) } else { Ok(outcome) }
@@ -269,13 +269,13 @@ impl Installation {
         .await
     }
 
-    /// `business apply`, of a file that holds this.
+    /// Runs `business apply` with a file of this content.
     pub async fn apply(&self, file: &Value) -> Outcome {
         let path = self.write("json", file.to_string());
         self.run_patiently(&["business", "apply", &path, "--json"]).await
     }
 
-    /// A business made from this file.
+    /// Creates a business from this file.
     pub async fn business(&self, file: &Value) -> Business {
         self.apply(file).await.json();
         Business {
@@ -284,13 +284,13 @@ impl Installation {
         }
     }
 
-    /// `key create`, with these arguments besides.
+    /// Runs `key create` with these additional arguments.
     pub async fn key(&self, arguments: &[&str]) -> Key {
         let command = [&["key", "create", "--json"], arguments].concat();
         Key::read(self.run_patiently(&command).await.json())
     }
 
-    /// The mails sent so far, as they lie in the spool.
+    /// Returns the mails sent so far, from the spool.
     pub fn mails(&self) -> Vec<String> {
         let entries = fs::read_dir(self.data_dir().join("mail")).into_iter().flatten();
         let mails = entries
@@ -303,14 +303,14 @@ impl Installation {
 /// A business of an installation.
 #[derive(Clone, Debug)]
 pub struct Business {
-    /// Whose it is.
+    /// The installation that has it.
     pub installation: Installation,
     /// Its tag.
     pub tag: String,
 }
 
 impl Business {
-    /// Applies a change to its file: the members that are given.
+    /// Applies a change of the given members to its file.
     pub async fn change(&self, mut members: Value) {
         members["tag"] = self.tag.clone().into();
         if members.get("name").is_none() {
@@ -319,7 +319,7 @@ impl Business {
         self.installation.apply(&members).await.json();
     }
 
-    /// A key of this business with these scopes, comma-separated.
+    /// Creates a key of this business with these scopes, comma-separated.
     pub async fn key(&self, scopes: &str) -> Key {
         self.installation
             .key(&["--business", &self.tag, "--scopes", scopes])
@@ -338,14 +338,14 @@ impl Business {
 pub struct Key {
     /// Its public name.
     pub id: String,
-    /// What a client presents.
+    /// The token that a client presents.
     pub token: String,
-    /// All that the command said.
+    /// The whole output of the command.
     pub json: Value,
 }
 
 impl Key {
-    /// What `key create` prints.
+    /// Reads the output of `key create`.
     pub(crate) fn read(json: Value) -> Self {
         let text = |member: &str| json[member].as_str().expect("a text").to_owned();
         Self {
@@ -355,7 +355,7 @@ impl Key {
         }
     }
 
-    /// The part of the token that must appear nowhere else.
+    /// Returns the part of the token that must appear nowhere else.
     pub fn secret(&self) -> &str {
         self.token.split_once('.').expect("a token has two parts").1
     }

@@ -1,5 +1,5 @@
-//! What the end-to-end tests share: they start the program `forecourt` as an operator does, talk to it as an integrator
-//! does, and look at nothing else.
+//! The harness of the end-to-end tests. They start the program `forecourt` as an operator does, send requests as an integrator
+//! does, and use nothing else.
 //!
 //! - [`Installation`]: a folder, a database and a secret key; commands and servers are run in it.
 //! - [`Server`]: a running `forecourt serve`. It ends with its value, and its log is printed when the test fails.
@@ -10,12 +10,12 @@
 //! - [`Job`]: a command that runs until it is asked to end.
 //! - [`Browser`]: a Chromium without a screen.
 //!
-//! `FORECOURT_TEST_REPEAT` makes the tests that repeat something at other moments ([`repeated`]) do so that many times as often.
+//! `FORECOURT_TEST_REPEAT` is a multiplier for the tests that repeat something at other moments ([`repeated`]).
 //!
-//! `FORECOURT_PROVE_SECONDS` makes the proofs ([`proof_time`]) go on for that long; `cargo xtask prove` sets it.
+//! `FORECOURT_PROVE_SECONDS` is the duration of the proofs ([`proof_time`]); `cargo xtask prove` sets it.
 //!
-//! Two variables say where the servers are that the tests need; `cargo xtask test` sets them. A test that misses one
-//! fails: nothing is skipped. Just what is seen in a browser is skipped where there is none (`FORECOURT_TEST_BROWSER`).
+//! Two variables have the addresses of the servers that the tests need; `cargo xtask test` sets them. A test that lacks one
+//! fails: nothing is skipped. Only the tests in a browser are skipped if there is none (`FORECOURT_TEST_BROWSER`).
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -5,13 +5,13 @@ use std::net::TcpListener;
 use std::process;
 use std::sync::atomic::{AtomicU16, Ordering};
 
-/// Below what Linux, macOS and Windows give to outgoing connections, so that no client takes a port between its choice
-/// and its use.
+/// The first port: below those that Linux, macOS and Windows use for outgoing connections, so that no client takes a port
+/// between its choice and its use.
 const FIRST: u16 = 12_000;
 const COUNT: u16 = 18_000;
 
-/// A port that is reserved for as long as this value lives. Tests run in several processes, so it is a file lock that keeps
-/// them apart; the system drops it when its process dies.
+/// A port that is reserved as long as this value exists. Tests run in several processes, so a file lock keeps them apart; the
+/// system releases it when its process dies.
 #[derive(Debug)]
 pub struct Port {
     number: u16,
@@ -19,12 +19,12 @@ pub struct Port {
 }
 
 impl Port {
-    /// One that nothing listens on.
+    /// Reserves one on which nothing listens.
     pub fn reserve() -> Self {
         static NEXT: AtomicU16 = AtomicU16::new(0);
         let folder = std::env::temp_dir().join("forecourt-test-ports");
         fs::create_dir_all(&folder).unwrap();
-        // Processes begin far apart, so that they seldom try the same ones.
+        // Processes begin far apart, so that they rarely try the same ones.
         let start = u16::try_from(process::id().wrapping_mul(97) % u32::from(COUNT)).unwrap();
         for _ in 0..COUNT {
             let step = NEXT.fetch_add(1, Ordering::Relaxed) % COUNT;
@@ -37,7 +37,7 @@ impl Port {
         panic!("no port is free");
     }
 
-    /// Its number.
+    /// Returns its number.
     pub const fn number(&self) -> u16 {
         self.number
     }

@@ -1,4 +1,4 @@
-//! A mail server that keeps what it is given.
+//! A mail server that stores the mails it receives.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -6,21 +6,21 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-/// Speaks as much SMTP as it takes to be handed a mail.
+/// Implements the part of SMTP that is needed to receive a mail.
 #[derive(Debug)]
 pub struct PostOffice {
     port: u16,
     letters: Arc<Mutex<Vec<Letter>>>,
-    /// Whether it says that it has taken what it was given.
+    /// True if it confirms the mails that it has received.
     answers: watch::Sender<bool>,
-    /// Addresses that it refuses.
+    /// The addresses that it refuses.
     unknown: Arc<Mutex<Vec<String>>>,
 }
 
 /// A mail with its envelope.
 #[derive(Clone, Debug, Default)]
 pub struct Letter {
-    /// Whom the envelope names.
+    /// The recipients on the envelope.
     pub to: Vec<String>,
     /// The mail, with its headers.
     pub content: String,
@@ -32,12 +32,12 @@ impl PostOffice {
         Self::answering(true).await
     }
 
-    /// Opens one that takes mails, and says so only from [`answer`](Self::answer) on.
+    /// Opens one that accepts mails, and confirms them only from [`answer`](Self::answer) on.
     pub async fn silent() -> Self {
         Self::answering(false).await
     }
 
-    /// Answers from now on, also to what it was given already.
+    /// Answers from now on, also for mails that it received before.
     pub fn answer(&self) {
         self.answers.send_replace(true);
     }
@@ -75,18 +75,18 @@ impl PostOffice {
         }
     }
 
-    /// Its URL.
+    /// Returns its URL.
     pub fn url(&self) -> String {
         format!("smtp://127.0.0.1:{}", self.port)
     }
 
-    /// What it has been given so far.
+    /// Returns the mails received so far.
     pub fn letters(&self) -> Vec<Letter> {
         self.letters.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-/// Talks to one client until it leaves, or breaks off.
+/// Serves one client until it leaves, or breaks off.
 async fn serve(
     client: TcpStream,
     kept: Arc<Mutex<Vec<Letter>>>,
@@ -132,7 +132,7 @@ async fn serve(
     }
 }
 
-/// Whether a command names one of these addresses.
+/// Returns true if a command names one of these addresses.
 fn is_in(command: &str, addresses: &Mutex<Vec<String>>) -> bool {
     let addresses = addresses.lock().unwrap_or_else(PoisonError::into_inner);
     addresses

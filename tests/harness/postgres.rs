@@ -1,4 +1,4 @@
-//! A PostgreSQL of a test's own, which may be stopped.
+//! A test's own PostgreSQL, which may be stopped.
 
 use std::fs::{self, File};
 use std::os::unix::fs::chown;
@@ -14,29 +14,29 @@ use crate::ports::Port;
 use crate::process::Outcome;
 use crate::time::wait_for;
 
-/// How long it may take to start, or to recover, on a busy machine.
+/// The maximum time for a start, or a recovery, on a busy machine.
 const START: Duration = Duration::from_secs(60);
 
-/// Where the programs of a server are that are not in the `PATH`, one folder for each version.
+/// The place of servers' programs that are not in the `PATH`, with one folder for each version.
 const PACKAGES: &str = "/usr/lib/postgresql";
 
-/// Accounts without rights that it runs under if root runs the tests, since it refuses to be root's.
+/// Accounts without rights under which it runs if root runs the tests, since it refuses to run as root.
 const ACCOUNTS: [&str; 2] = ["postgres", "nobody"];
 
-/// A running PostgreSQL. It is killed with this value, and its folder removed.
+/// A running PostgreSQL. When this is dropped, it is killed and its folder removed.
 #[derive(Debug)]
 pub struct Postgres {
     // Dropped in this order.
     server: Option<Child>,
     folder: TempDir,
     programs: PathBuf,
-    /// Runs a command under the account that it needs.
+    /// The words before a command that run it under the right account.
     account: Vec<String>,
     port: Port,
 }
 
 impl Postgres {
-    /// Starts one with the settings of its makers, so that what it acknowledges is not lost when it is stopped.
+    /// Starts one with default settings, so that data it confirms is not lost when it is stopped.
     pub async fn start() -> Self {
         let memory = Path::new("/dev/shm");
         let place = if memory.is_dir() {
@@ -68,7 +68,7 @@ impl Postgres {
         postgres
     }
 
-    /// Starts it again, and waits until it serves.
+    /// Starts it again, and waits until it is ready.
     pub async fn restart(&mut self) {
         let log = File::options().create(true).append(true).open(self.log_file()).unwrap();
         let mut server = self.command("postgres");
@@ -96,7 +96,7 @@ impl Postgres {
         .await;
     }
 
-    /// Stops it as a failing machine does: nothing is written any more, and every connection ends.
+    /// Stops it as a failing machine does: nothing more is written, and every connection ends.
     pub async fn stop_at_once(&mut self) {
         let mut server = self.server.take().expect("PostgreSQL runs");
         let id = server.id().expect("PostgreSQL runs").to_string();
@@ -105,12 +105,12 @@ impl Postgres {
         waiting.expect("PostgreSQL ends in time").unwrap();
     }
 
-    /// The address of its one database.
+    /// Returns the address of its one database.
     pub fn url(&self) -> String {
         format!("postgres://postgres@127.0.0.1:{}/postgres", self.port.number())
     }
 
-    /// What it has logged so far.
+    /// Returns its log so far.
     pub fn log(&self) -> String {
         fs::read_to_string(self.log_file()).unwrap()
     }
@@ -133,12 +133,12 @@ impl Postgres {
 
 impl Drop for Postgres {
     fn drop(&mut self) {
-        // Its other processes end with the first one, and may still write into the folder, which then stays behind.
+        // Its other processes end with the first one, and may still write into the folder, which then remains.
         drop(self.server.take());
     }
 }
 
-/// The folder of the programs of the newest server there is.
+/// Returns the folder with the programs of the newest server on this machine.
 fn programs() -> PathBuf {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let packages = fs::read_dir(PACKAGES).into_iter().flatten().flatten();
@@ -152,7 +152,7 @@ fn programs() -> PathBuf {
     found.expect("the programs of PostgreSQL are in the PATH or were installed by Debian's package `postgresql`")
 }
 
-/// What stands before a command so that it runs under an account that may serve; the folder is given to that account.
+/// Returns the words before a command that run it under an allowed account; the folder is given to that account.
 async fn account(folder: &Path) -> Vec<String> {
     let number = async |arguments: [&str; 2]| {
         let outcome =

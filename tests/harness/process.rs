@@ -1,4 +1,4 @@
-//! Commands that end by themselves, and commands that are asked to end.
+//! Commands that end by themselves, and commands that are told to end.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -10,10 +10,10 @@ use tokio::process::{Child, Command};
 
 use crate::time::eventually;
 
-/// Longer than any command takes on a busy machine.
+/// A time longer than any command takes on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// A command that runs until it is asked to end. It is killed with this value.
+/// A command that runs until it is told to end. It is killed when this is dropped.
 #[derive(Debug)]
 pub struct Job {
     child: Child,
@@ -22,7 +22,7 @@ pub struct Job {
 }
 
 impl Job {
-    /// Starts a command; what it writes goes to files that are named after `place`.
+    /// Starts a command; its output goes to files that are named after `place`.
     pub fn start(mut command: Command, place: &Path) -> Self {
         let (stdout, stderr) = (place.with_extension("out"), place.with_extension("err"));
         let child = command
@@ -35,17 +35,17 @@ impl Job {
         Self { child, stdout, stderr }
     }
 
-    /// What it has written to standard output so far.
+    /// Returns its standard output so far.
     pub fn stdout(&self) -> String {
         fs::read_to_string(&self.stdout).unwrap()
     }
 
-    /// What it has written to standard error so far.
+    /// Returns its standard error so far.
     pub fn stderr(&self) -> String {
         fs::read_to_string(&self.stderr).unwrap()
     }
 
-    /// Waits until it has written so many whole lines to standard output; yields all of them.
+    /// Waits until it has written this number of complete lines to standard output; returns all of them.
     pub async fn lines(&self, number: usize) -> Vec<String> {
         eventually("the command writes lines", TIMEOUT, async || {
             let text = self.stdout();
@@ -60,7 +60,7 @@ impl Job {
         .await
     }
 
-    /// Presses Ctrl-C, and waits for its end.
+    /// Sends Ctrl-C, and waits for its end.
     pub async fn interrupt(&mut self) -> ExitStatus {
         let id = self.child.id().expect("the command runs");
         let mut kill = Command::new("kill");
@@ -70,14 +70,14 @@ impl Job {
     }
 }
 
-/// What a command that has ended leaves.
+/// The result of a command that has ended.
 #[derive(Debug)]
 pub struct Outcome {
-    /// How it ended.
+    /// Its exit status.
     pub status: ExitStatus,
-    /// What it wrote to standard output.
+    /// Its standard output.
     pub stdout: String,
-    /// What it wrote to standard error.
+    /// Its standard error.
     pub stderr: String,
 }
 
@@ -95,7 +95,7 @@ impl Outcome {
         }
     }
 
-    /// Asserts success; yields standard output.
+    /// Asserts success; returns standard output.
     #[track_caller]
     pub fn succeeded(self) -> String {
         assert!(self.status.success(), "the command failed: {self:#?}");
@@ -109,7 +109,8 @@ impl Outcome {
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("not one JSON document: {error}\n{text}"))
     }
 
-    /// Asserts a failure reported in one line on standard error that mentions `needle`, and silence on standard output.
+    /// Asserts a failure that is reported in one line on standard error that mentions `needle`, with nothing on standard
+    /// output.
     #[track_caller]
     pub fn failed_naming(&self, needle: &str) {
         assert!(!self.status.success(), "the command succeeded: {self:#?}");

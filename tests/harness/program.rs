@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 /// Names a program that is built already.
 const VARIABLE: &str = "FORECOURT_TEST_BINARY";
 
-/// Where the program is. Without `FORECOURT_TEST_BINARY` it is built first, once per process.
+/// Returns the path of the program. Without `FORECOURT_TEST_BINARY` it is built first, once per process.
 pub fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| env::var_os(VARIABLE).map_or_else(build, PathBuf::from))

@@ -1,4 +1,4 @@
-//! A stretch of network that can be cut.
+//! A network connection that can be interrupted.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-/// Passes connections on to another address, until it is stopped.
+/// Forwards connections to another address, until it is stopped.
 #[derive(Debug)]
 pub struct Proxy {
     port: u16,
@@ -22,7 +22,7 @@ enum State {
 }
 
 impl Proxy {
-    /// One to this address.
+    /// Starts one to this address.
     pub async fn to(target: String) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -31,7 +31,7 @@ impl Proxy {
         Self { port, state }
     }
 
-    /// The port that it listens on.
+    /// Returns the port that it listens on.
     pub const fn port(&self) -> u16 {
         self.port
     }
@@ -41,12 +41,12 @@ impl Proxy {
         self.state.send_replace(State::Cut);
     }
 
-    /// Keeps connections, old and new, and passes nothing on.
+    /// Keeps connections, old and new, and forwards nothing.
     pub fn silence(&self) {
         self.state.send_replace(State::Silent);
     }
 
-    /// Works again. Connections that were kept in silence end.
+    /// Forwards again. Connections that were kept in silence end.
     pub fn mend(&self) {
         self.state.send_replace(State::Whole);
     }
@@ -68,11 +68,11 @@ async fn pass(mut client: TcpStream, target: String, mut state: watch::Receiver<
             _ = state.wait_for(|state| *state != State::Whole) => {}
         }
     }
-    // Silent connections are held open; nothing of what they say is read.
+    // Silent connections are held open; none of their bytes are read.
     drop(state.wait_for(|state| *state != State::Silent).await);
 }
 
-/// Passes connections on to a PostgreSQL, and at times loses its answer to a commit.
+/// Forwards connections to a PostgreSQL, and sometimes loses its answer to a commit.
 #[derive(Debug)]
 pub struct LossyProxy {
     port: u16,
@@ -80,7 +80,7 @@ pub struct LossyProxy {
 }
 
 impl LossyProxy {
-    /// One to this address, which loses nothing yet.
+    /// Starts one to this address, which loses nothing yet.
     pub async fn to(target: String) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -89,24 +89,24 @@ impl LossyProxy {
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
                 let (target, losing) = (target.clone(), Arc::clone(&losing));
-                // What breaks off on one side breaks off on the other.
+                // A connection that breaks off on one side breaks off on the other.
                 tokio::spawn(async move { pass_but_for_commits(client, target, &losing).await });
             }
         });
         Self { port, loses }
     }
 
-    /// The port that it listens on.
+    /// Returns the port that it listens on.
     pub const fn port(&self) -> u16 {
         self.port
     }
 
-    /// From now on the answer to the next commit is lost, with its connection; then nothing any more.
+    /// Loses the answer to the next commit, with its connection; nothing after that.
     pub fn lose_a_commit(&self) {
         self.loses.store(true, Ordering::SeqCst);
     }
 
-    /// Whether the answer was lost.
+    /// Returns true if the answer was lost.
     pub fn has_lost(&self) -> bool {
         !self.loses.load(Ordering::SeqCst)
     }

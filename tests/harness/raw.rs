@@ -1,4 +1,4 @@
-//! A connection on which anything can be said, also what no client says.
+//! A connection on which any bytes can be sent, including those that no client sends.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ impl Raw {
         Self(TcpStream::connect(server.address()).await.unwrap())
     }
 
-    /// Sends a whole request and yields the answer, after which the server is to close the connection.
+    /// Sends a whole request and returns the answer, after which the server must close the connection.
     pub async fn exchange(server: &Server, request: &[u8]) -> Answer {
         let mut connection = Self::connect(server).await;
         // A server that refuses a request half-way may close before it has read the rest.
@@ -34,7 +34,7 @@ impl Raw {
         self.0.write_all(bytes).await
     }
 
-    /// Asserts that the server says just this next.
+    /// Asserts that the server sends exactly this next.
     pub async fn hear(&mut self, expected: &str) {
         let mut heard = vec![0; expected.len()];
         let reading = tokio::time::timeout(Duration::from_secs(60), self.0.read_exact(&mut heard));
@@ -61,7 +61,7 @@ impl Raw {
         }
     }
 
-    /// Says nothing until the server has enough. Yields whether that happened within `patience`.
+    /// Sends nothing until the server gives up. Returns true if that happened within `patience`.
     pub async fn ends_within(mut self, patience: Duration) -> bool {
         let mut rest = Vec::new();
         tokio::time::timeout(patience, self.0.read_to_end(&mut rest))
@@ -69,8 +69,8 @@ impl Raw {
             .is_ok()
     }
 
-    /// Says one byte of `script` per second until the server has enough: it closes the connection or says something.
-    /// Yields whether that happened within `patience`.
+    /// Sends one byte of `script` per second until the server gives up: it closes the connection or sends something. Returns
+    /// true if that happened within `patience`.
     pub async fn drip(mut self, script: &[u8], patience: Duration) -> bool {
         let dripping = async {
             for byte in script.iter().cycle() {
@@ -88,7 +88,7 @@ impl Raw {
     }
 }
 
-/// The answer in `bytes`, if it is complete; at the end of the connection what has no length is complete too.
+/// Parses the answer in `bytes`, if it is complete; at the end of the connection one without a length is complete too.
 fn parse(bytes: &[u8], ended: bool) -> Option<Answer> {
     let head_length = bytes.windows(4).position(|window| window == b"\r\n\r\n")?;
     let head = str::from_utf8(&bytes[..head_length]).expect("heads are ASCII");

@@ -16,8 +16,8 @@ use tokio::sync::oneshot;
 /// The pause after accepting a client failed.
 const ACCEPT_BACKOFF: Duration = Duration::from_millis(10);
 
-/// An HTTP server that keeps what it is sent, and answers 200 unless set otherwise. It works on a thread of its own, so a test
-/// may block while it waits, and what it says of times is not blurred by what the test does.
+/// An HTTP server that stores the requests it receives, and answers 200 unless set otherwise. It runs on a thread of its own,
+/// so a test may block while it waits, and its times do not depend on the test's own work.
 #[derive(Debug)]
 pub struct Receiver {
     address: SocketAddr,
@@ -26,29 +26,29 @@ pub struct Receiver {
     _life: oneshot::Sender<()>,
 }
 
-/// A request as it came.
+/// A received request.
 #[derive(Clone, Debug)]
 pub struct Received {
-    /// `POST`, it is to be hoped.
+    /// The method; `POST` in a correct delivery.
     pub method: String,
     /// The path, with the query.
     pub path: String,
-    /// The headers in their order.
+    /// The headers, in order.
     pub headers: Vec<(String, String)>,
-    /// The body as it came.
+    /// The body as received.
     pub body: Vec<u8>,
-    /// When all of it was there.
+    /// The time at which it was complete.
     pub at: Instant,
 }
 
-/// What a [`Receiver`] answers.
+/// The answer of a [`Receiver`].
 #[derive(Clone, Debug)]
 pub struct Reply {
     status: u16,
     delay: Duration,
     headers: Vec<(String, String)>,
     body: Vec<u8>,
-    /// Whether the body is the one that came.
+    /// True if the body is that of the request.
     echoes: bool,
 }
 
@@ -90,49 +90,49 @@ impl Receiver {
         }
     }
 
-    /// The url of a path, which begins with a slash.
+    /// Returns the url of a path, which begins with a slash.
     pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
 
-    /// From now on, requests to `path` (without the query) are answered so. Those that wait for an answer get the one that
-    /// they found when they came.
+    /// Answers requests to `path` (without the query) in this way from now on. Requests that already wait get the answer that
+    /// was set when they arrived.
     pub fn answer(&self, path: &str, reply: Reply) {
         self.shared.state().replies.insert(path.to_owned(), reply);
     }
 
-    /// What came so far, in its order.
+    /// Returns the requests so far, in order.
     pub fn received(&self) -> Vec<Received> {
         self.shared.state().received.clone()
     }
 
-    /// What came so far to a path, in its order.
+    /// Returns the requests to a path so far, in order.
     pub fn received_at(&self, path: &str) -> Vec<Received> {
         let mut received = self.received();
         received.retain(|received| received.path == path);
         received
     }
 
-    /// Forgets what came so far.
+    /// Forgets the requests so far.
     pub fn forget(&self) {
         self.shared.state().received.clear();
     }
 
-    /// Waits until at least `number` requests came; yields all that came. The thread is blocked meanwhile.
+    /// Waits until at least `number` requests have arrived; returns all of them. The thread is blocked meanwhile.
     #[track_caller]
     pub fn wait_for(&self, number: usize, patience: Duration) -> Vec<Received> {
         let received = self.wait(patience, |received| received.len() >= number);
         received.unwrap_or_else(|received| panic!("{} of {number} requests came: {received:#?}", received.len()))
     }
 
-    /// Waits until `happened` says so of what came; yields it. The thread is blocked meanwhile.
+    /// Waits until `happened` is true of the requests; returns them. The thread is blocked meanwhile.
     #[track_caller]
     pub fn wait_until(&self, patience: Duration, happened: impl Fn(&[Received]) -> bool) -> Vec<Received> {
         let received = self.wait(patience, happened);
         received.unwrap_or_else(|received| panic!("what was awaited did not come; this did: {received:#?}"))
     }
 
-    /// What came when `happened` said so, or what came at all.
+    /// Returns the requests when `happened` was true of them, or else all of them as the error.
     fn wait(&self, patience: Duration, happened: impl Fn(&[Received]) -> bool) -> Result<Vec<Received>, Vec<Received>> {
         let waiting = |state: &mut State| !happened(&state.received);
         let (state, outcome) = self
@@ -150,7 +150,7 @@ impl Receiver {
 }
 
 impl Received {
-    /// The value of a header, if it is there once.
+    /// Returns the value of a header, if it occurs once.
     pub fn header(&self, name: &str) -> Option<&str> {
         let mut values = self.headers.iter().filter(|(key, _)| key.eq_ignore_ascii_case(name));
         let (_, value) = values.next()?;
@@ -158,13 +158,13 @@ impl Received {
         Some(value)
     }
 
-    /// The body as JSON.
+    /// Returns the body as JSON.
     #[track_caller]
     pub fn json(&self) -> serde_json::Value {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// Whether it is signed with this secret.
+    /// Returns true if it is signed with this secret.
     pub fn is_signed(&self, secret: &str) -> bool {
         let signature = self.header("X-Service-Signature");
         signature.is_some_and(|signature| verify(secret, signature, &self.body))
@@ -172,7 +172,7 @@ impl Received {
 }
 
 impl Reply {
-    /// This status, at once and without a body.
+    /// Answers with this status, at once and without a body.
     pub const fn status(status: u16) -> Self {
         Self {
             status,
@@ -183,26 +183,26 @@ impl Reply {
         }
     }
 
-    /// The same, and what came as its body.
+    /// Returns the same, with the request's body as its own.
     #[must_use]
     pub fn echo(self) -> Self {
         Self { echoes: true, ..self }
     }
 
-    /// The same, that much later.
+    /// Returns the same, with a delay.
     #[must_use]
     pub fn after(self, delay: Duration) -> Self {
         Self { delay, ..self }
     }
 
-    /// The same with another header.
+    /// Returns the same with another header.
     #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// The same with a body.
+    /// Returns the same with a body.
     #[must_use]
     pub fn body(self, body: impl Into<Vec<u8>>) -> Self {
         let body = body.into();
@@ -224,7 +224,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps a request; yields the answer to it.
+    /// Stores a request; returns the answer to it.
     fn take(&self, received: Received) -> Reply {
         let mut state = self.state();
         let path = received.path.split('?').next().unwrap_or_default();
@@ -247,7 +247,7 @@ async fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
                 client.set_nodelay(true).unwrap();
                 tokio::spawn(serve(client, Arc::clone(shared)));
             }
-            // One client's misfortune is not to end the others.
+            // A failure of one client must not end the others.
             Err(error) => {
                 eprintln!("a receiver could not accept a client: {error}");
                 tokio::time::sleep(ACCEPT_BACKOFF).await;
@@ -267,7 +267,7 @@ async fn serve(client: TcpStream, shared: Arc<Shared>) -> std::io::Result<()> {
     Ok(())
 }
 
-/// The next request, which has a length.
+/// Reads the next request, which has a length.
 async fn read(client: &mut BufReader<TcpStream>) -> std::io::Result<Option<Received>> {
     let mut head = String::new();
     while !head.ends_with("\r\n\r\n") {
@@ -296,8 +296,8 @@ async fn read(client: &mut BufReader<TcpStream>) -> std::io::Result<Option<Recei
     Ok(Some(received))
 }
 
-/// Whether the header `X-Service-Signature`, `t=…,v1=…`, signs this body with this secret, as the contract has receivers verify
-/// it ("Signature"); whether `t` is recent is the caller's question.
+/// Verifies the header `X-Service-Signature`, `t=…,v1=…`, against this body and this secret, as the contract has receivers do
+/// ("Signature"). The caller must check whether `t` is recent.
 pub fn verify(secret: &str, header: &str, body: &[u8]) -> bool {
     let part = |name: &str| {
         let mut parts = header.split(',').filter_map(|part| part.split_once('='));
@@ -327,7 +327,7 @@ mod tests {
 
     const TIMEOUT: Duration = Duration::from_secs(60);
 
-    /// Sends a request and reads what comes, as far as `end`.
+    /// Sends a request and reads the answer up to `end`.
     fn exchange(client: &mut TcpStream, path: &str, body: &str, end: &str) -> String {
         let length = body.len();
         let request = format!("POST {path} HTTP/1.1\r\nHost: x\r\ncontent-length: {length}\r\nX-A: b\r\n\r\n{body}");

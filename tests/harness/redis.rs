@@ -16,7 +16,7 @@ pub struct Redis {
 }
 
 impl Redis {
-    /// The one of this number.
+    /// Opens the one with this number.
     pub async fn empty(number: u8) -> Self {
         let server = env::var(VARIABLE).ok().filter(|url| !url.is_empty());
         let server = server.unwrap_or_else(|| {
@@ -39,18 +39,18 @@ impl Redis {
         redis
     }
 
-    /// Its URL.
+    /// Returns its URL.
     pub fn url(&self) -> &str {
         self.url.as_str()
     }
 
-    /// The server's host and port.
+    /// Returns the server's host and port.
     pub fn address(&self) -> String {
         let host = self.url.host_str().unwrap_or("127.0.0.1");
         format!("{host}:{}", self.url.port().unwrap_or(6379))
     }
 
-    /// Its URL when something on a local port passes the connections on.
+    /// Returns its URL through a proxy on a local port.
     pub fn through(&self, port: u16) -> String {
         let mut url = self.url.clone();
         url.set_host(Some("127.0.0.1")).unwrap();

@@ -15,12 +15,12 @@ use crate::ports::Port;
 use crate::process::Outcome;
 use crate::time::{eventually, wait_for};
 
-/// How long a start may take on a busy machine.
+/// The maximum time for a start on a busy machine.
 const START: Duration = Duration::from_secs(60);
-/// How long an orderly end may take.
+/// The maximum time for a normal end.
 const END: Duration = Duration::from_secs(60);
 
-/// A `forecourt serve` that is being set up.
+/// A `forecourt serve` that is being configured.
 #[derive(Clone, Debug)]
 pub struct Serve {
     installation: Installation,
@@ -46,7 +46,8 @@ impl Serve {
         self
     }
 
-    /// Lets webhooks deliver to this machine, try again after a second, and be disabled after so many failures in a row.
+    /// Lets webhooks deliver to this machine, be tried again after a second, and be disabled after this number of failures in a
+    /// row.
     #[must_use]
     pub fn webhooks_disabled_after(self, failures: u32) -> Self {
         self.env("FORECOURT_WEBHOOK_ALLOW_INSECURE_TARGETS", true)
@@ -54,14 +55,14 @@ impl Serve {
             .env("FORECOURT_WEBHOOK_DISABLE_AFTER", failures)
     }
 
-    /// Leaves an environment variable unset that otherwise would be set.
+    /// Unsets an environment variable that would otherwise be set.
     #[must_use]
     pub fn without(mut self, name: &str) -> Self {
         self.settings.remove(name);
         self
     }
 
-    /// Lets it see as an error what else would end it: writing beyond [`Server::limit_files`].
+    /// Lets it see writing beyond [`Server::limit_files`] as an error, which would otherwise end it.
     #[must_use]
     pub fn surviving_file_limits(mut self) -> Self {
         self.survives_file_limits = true;
@@ -105,9 +106,9 @@ impl Serve {
         server
     }
 
-    /// Starts it where it must refuse to; yields what it left.
+    /// Starts it and expects it to refuse; returns its result.
     pub async fn refused(mut self) -> Outcome {
-        // A port that is free again at once, for the case that it does start.
+        // The port must be free again at once, in case it does start.
         self.settings
             .entry("FORECOURT_BIND".to_owned())
             .or_insert("127.0.0.1:0".to_owned());
@@ -122,7 +123,7 @@ impl Serve {
     }
 }
 
-/// A running `forecourt serve`. It is killed with this value.
+/// A running `forecourt serve`. It is killed when this is dropped.
 #[derive(Debug)]
 pub struct Server {
     setup: Serve,
@@ -173,37 +174,37 @@ impl Server {
         .await;
     }
 
-    /// Where it runs.
+    /// Returns the installation on which it runs.
     pub fn installation(&self) -> &Installation {
         &self.setup.installation
     }
 
-    /// `http://` and its address.
+    /// Returns `http://` and its address.
     pub fn base_url(&self) -> String {
         format!("http://{}", self.address())
     }
 
-    /// The address of the API.
+    /// Returns the address of the API.
     pub fn address(&self) -> String {
         format!("127.0.0.1:{}", self.port.number())
     }
 
-    /// A client without a token.
+    /// Returns a client without a token.
     pub fn anonymous(&self) -> Client {
         Client::new(self.base_url(), None)
     }
 
-    /// A client that presents this token.
+    /// Returns a client that presents this token.
     pub fn client(&self, token: &str) -> Client {
         Client::new(self.base_url(), Some(token))
     }
 
-    /// A client of the administrator's listener.
+    /// Returns a client of the administrator's listener.
     pub fn admin(&self) -> Client {
         Client::new(format!("http://127.0.0.1:{}", self.admin_port.number()), None)
     }
 
-    /// Waits until each job in the background has had its first round since the start.
+    /// Waits until each background job has had its first round since the start.
     pub async fn until_background_rests(&self) {
         wait_for("the background rests", START, async || {
             let metrics = self.admin().get("/metrics").await;
@@ -214,12 +215,12 @@ impl Server {
         .await;
     }
 
-    /// What it has written to standard error so far.
+    /// Returns its standard error so far.
     pub fn log(&self) -> String {
         fs::read_to_string(&self.stderr).unwrap_or_default()
     }
 
-    /// What it has written to standard output so far.
+    /// Returns its standard output so far.
     pub fn stdout(&self) -> String {
         fs::read_to_string(&self.stdout).unwrap_or_default()
     }
@@ -244,7 +245,7 @@ impl Server {
         self.restart().await;
     }
 
-    /// How many bytes of memory it has that are no file's.
+    /// Returns the bytes of its memory that do not belong to files.
     pub fn memory(&self) -> u64 {
         let id = self.child.as_ref().and_then(Child::id).expect("the server runs");
         let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap();
@@ -253,7 +254,7 @@ impl Server {
         kilobytes.expect("the system gives it in kB") * 1024
     }
 
-    /// By how many bytes its memory grows at most while `work` lasts, with what came of that.
+    /// Returns the maximum growth of its memory in bytes while `work` runs, with the result of `work`.
     pub async fn growth<T>(&self, work: impl Future<Output = T>) -> (u64, T) {
         let before = self.memory();
         let mut most = before;
@@ -266,7 +267,7 @@ impl Server {
         }
     }
 
-    /// Lets it make no file longer than this, or as long as it likes.
+    /// Limits the length of files that it can write, or removes the limit.
     pub async fn limit_files(&self, bytes: Option<u64>) {
         let limit = bytes.map_or_else(|| "unlimited".to_owned(), |bytes| bytes.to_string());
         let mut limiting = Command::new("prlimit");
@@ -274,21 +275,21 @@ impl Server {
         Outcome::of(&mut limiting).await.succeeded();
     }
 
-    /// Stops it in the midst of whatever it does, until it is [thawed](Self::thaw).
+    /// Stops it at any point, until it is [thawed](Self::thaw).
     pub async fn freeze(&self) {
         Outcome::of(Command::new("kill").args(["-STOP", &self.id()]))
             .await
             .succeeded();
     }
 
-    /// Lets it go on.
+    /// Lets it continue.
     pub async fn thaw(&self) {
         Outcome::of(Command::new("kill").args(["-CONT", &self.id()]))
             .await
             .succeeded();
     }
 
-    /// Asks it to end.
+    /// Tells it to end.
     pub async fn ask_to_end(&self) {
         let mut kill = Command::new("kill");
         Outcome::of(kill.args(["-TERM", &self.id()])).await.succeeded();
@@ -306,7 +307,7 @@ impl Server {
         waiting.expect("the server ends in time").unwrap()
     }
 
-    /// Asks it to end, and waits until it has.
+    /// Tells it to end, and waits until it has.
     pub async fn terminate(&mut self) -> ExitStatus {
         self.ask_to_end().await;
         self.ended().await

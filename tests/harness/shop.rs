@@ -1,4 +1,4 @@
-//! What most tests begin with.
+//! The starting point of most tests.
 
 use serde_json::{Value, json};
 
@@ -15,17 +15,17 @@ pub struct Shop {
     pub server: Server,
     /// The business.
     pub business: Business,
-    /// A client of the business that may do everything.
+    /// A client of the business with every scope.
     pub api: Client,
 }
 
 impl Shop {
-    /// One with the usual settings.
+    /// Opens one with the usual settings.
     pub async fn open(engine: Engine) -> Self {
         Self::open_with(engine, |serve| serve).await
     }
 
-    /// One whose server is set up further.
+    /// Opens one whose server is configured further.
     pub async fn open_with(engine: Engine, setup: impl FnOnce(Serve) -> Serve) -> Self {
         let (business, key) = template::installation(engine).await;
         let server = setup(business.installation.serve()).start().await;
@@ -33,43 +33,43 @@ impl Shop {
         Self { server, business, api }
     }
 
-    /// One on a server that runs already.
+    /// Opens one on a running server.
     pub async fn on(server: Server) -> Self {
         let business = server.installation().business(&acme()).await;
         let api = server.client(&business.key("all").await.token);
         Self { server, business, api }
     }
 
-    /// Where it runs.
+    /// Returns the installation on which it runs.
     pub fn installation(&self) -> &Installation {
         self.server.installation()
     }
 
-    /// A client of the business with these scopes.
+    /// Returns a client of the business with these scopes.
     pub async fn client(&self, scopes: &str) -> Client {
         self.server.client(&self.business.key(scopes).await.token)
     }
 
-    /// A client, with every scope, of another business.
+    /// Returns a client, with every scope, of another business.
     pub async fn rival(&self) -> Client {
         let rival = json!({"tag": "rival", "name": "Rival Motors", "email": "office@rival.example"});
         let business = self.installation().business(&rival).await;
         self.server.client(&business.key("all").await.token)
     }
 
-    /// Makes a lead of this.
+    /// Creates a lead from this body.
     pub async fn lead(&self, body: &Value) -> Value {
         self.api.post("/2.0/leads", body).await.created()
     }
 
-    /// Makes a lead of this name; yields the path to it.
+    /// Creates a lead with this name; returns the path to it.
     pub async fn lead_path(&self, name: &str) -> String {
         let lead = self.lead(&json!({"name": name})).await;
         format!("/2.0/leads/{}", lead["id"])
     }
 }
 
-/// The file of a business that has something of everything.
+/// Returns the file of a business that uses every section.
 pub fn acme() -> Value {
     json!({
         "tag": "acme",

@@ -1,5 +1,5 @@
-//! A database that holds the business [`acme`] and a key with every scope, made once for each build of the program. Most tests
-//! begin with a copy of it, which takes a tenth of what migrating a database and running the commands takes.
+//! A database with the business [`acme`] and a key with every scope, made once for each build of the program. Most tests begin
+//! with a copy of it, which takes a tenth of the time for migrating a database and running the commands.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::installation::{Business, Installation, Key};
 use crate::program::program;
 use crate::shop::acme;
 
-/// A new installation with a copy of the template, and what it holds.
+/// Returns a new installation with a copy of the template, and its business and key.
 pub(crate) async fn installation(engine: Engine) -> (Business, Key) {
     let (installation, key) = match engine {
         Engine::Sqlite => on_sqlite().await,
@@ -20,14 +20,14 @@ pub(crate) async fn installation(engine: Engine) -> (Business, Key) {
     (Business { installation, tag }, key)
 }
 
-/// An installation that becomes the template.
+/// Makes an installation that becomes the template.
 async fn original(engine: Engine) -> (Installation, Key) {
     let installation = Installation::new(engine).await;
     let key = installation.business(&acme()).await.key("all").await;
     (installation, key)
 }
 
-/// Names the build of the program.
+/// Returns the name of the program's build.
 fn build() -> String {
     let file = fs::metadata(program()).expect("the program is a file");
     let changed = file.modified().expect("files have times");
@@ -37,7 +37,7 @@ fn build() -> String {
 
 /// The database of the template in its folder.
 const FILE: &str = "forecourt.db";
-/// What `key create` printed, beside it.
+/// The output of `key create`, beside the database.
 const KEY: &str = "key.json";
 
 async fn on_sqlite() -> (Installation, Key) {
@@ -54,13 +54,13 @@ async fn on_sqlite() -> (Installation, Key) {
     (copy, Key::read(serde_json::from_str(&key).unwrap()))
 }
 
-/// Several tests may do this at once: the first that is done wins.
+/// Makes the folder of the template. Several tests may do this at once: the first to finish wins.
 async fn make_folder(templates: &Path, template: &Path) {
     let (installation, key) = original(Engine::Sqlite).await;
     let database = Database::file(installation.folder());
     assert!(!wal_of(&database).exists(), "the commands closed the database");
     fs::create_dir_all(templates).unwrap();
-    // Those of former builds.
+    // The folders of former builds.
     for former in fs::read_dir(templates).unwrap().map(|entry| entry.unwrap().path()) {
         if former.is_dir() && former != template && !former.to_string_lossy().ends_with("_new") {
             drop(fs::remove_dir_all(former));

@@ -1,11 +1,11 @@
-//! The clock, and waiting for what is to happen.
+//! The clock, and waiting for events.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// How long [`eventually`] rests between two attempts.
+/// The pause of [`eventually`] between two attempts.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// The time in epoch seconds.
+/// Returns the time in epoch seconds.
 #[expect(
     clippy::disallowed_methods,
     reason = "the tests stand outside of the program, and its Clock port in it"
@@ -17,7 +17,7 @@ pub fn now() -> i64 {
     i64::try_from(since.as_secs()).expect("the clock is before the end of time")
 }
 
-/// The day in UTC that is `days` after today, as YYYY-MM-DD.
+/// Returns the day in UTC that is `days` after today, as YYYY-MM-DD.
 pub fn today(days: i64) -> String {
     // The civil calendar from a count of days, in eras of 400 years that begin on the first of March.
     let day = now() / 86_400 + days + 719_468;
@@ -31,13 +31,15 @@ pub fn today(days: i64) -> String {
     format!("{year:04}-{month:02}-{day:02}")
 }
 
-/// How often a test repeats what ends otherwise at another moment: so many times, or a multiple of it (`FORECOURT_TEST_REPEAT`).
+/// Returns how often a test repeats an action whose result depends on the moment: this number of times, or a multiple of it
+/// (`FORECOURT_TEST_REPEAT`).
 pub fn repeated(times: usize) -> usize {
     let factor = std::env::var("FORECOURT_TEST_REPEAT").ok();
     times * factor.map_or(1, |factor| factor.parse().expect("FORECOURT_TEST_REPEAT is a number"))
 }
 
-/// How long a proof, or each part of it, looks for a fault: this long in the suite, or as long as `cargo xtask prove` says.
+/// Returns the time for which a proof, or each part of it, searches for a fault: this time in the suite, or the time that
+/// `cargo xtask prove` sets.
 pub fn proof_time(in_suite: Duration) -> Duration {
     let seconds = std::env::var("FORECOURT_PROVE_SECONDS").ok();
     seconds.map_or(in_suite, |seconds| {
@@ -45,8 +47,7 @@ pub fn proof_time(in_suite: Duration) -> Duration {
     })
 }
 
-/// Repeats `attempt` until it yields something. Fails the test, with the last thing seen, when that takes longer than
-/// `within`.
+/// Repeats `attempt` until it returns a value. Fails the test, with the last error, if that takes longer than `within`.
 pub async fn eventually<T, E: std::fmt::Debug>(
     what: &str,
     within: Duration,
@@ -63,12 +64,12 @@ pub async fn eventually<T, E: std::fmt::Debug>(
     }
 }
 
-/// As [`eventually`], for a condition.
+/// Waits for a condition like [`eventually`].
 pub async fn wait_for(what: &str, within: Duration, mut condition: impl AsyncFnMut() -> bool) {
     eventually(what, within, async || condition().await.then_some(()).ok_or("not yet")).await;
 }
 
-/// Waits until the clock shows another second, so that what happens next has a stamp of its own.
+/// Waits until the clock shows another second, so that the next event has a timestamp of its own.
 pub async fn next_second() {
     let start = now();
     wait_for("the clock ticks", Duration::from_secs(5), async || now() > start).await;

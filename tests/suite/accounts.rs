@@ -15,7 +15,7 @@ both_engines! {
     deleting_a_business_spares_the_others
 }
 
-/// What a change to a business may take to have an effect.
+/// The maximum time until a change of a business takes effect.
 const CHANGE: Duration = Duration::from_secs(5);
 
 /// Waits until requests are answered with this code, or with success for `None`.

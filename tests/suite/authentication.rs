@@ -24,7 +24,7 @@ both_engines! {
     a_possible_proxy_is_not_limited
 }
 
-/// What one key may take to be refused after it was revoked.
+/// The maximum time until a revoked key is refused.
 const REVOCATION: Duration = Duration::from_secs(5);
 
 async fn refused(client: &Client, code: &str) {
@@ -154,7 +154,7 @@ async fn a_key_is_revoked_within_five_seconds(engine: Engine) {
         .run(["key", "revoke", &revoked.id])
         .await
         .succeeded();
-    // Asking all the time must not keep what the server remembers of the key alive.
+    // Constant requests must not keep the server's cached state of the key alive.
     eventually("the revocation takes effect", REVOCATION, async || {
         let answer = client.get("/2.0/leads").await;
         if answer.status == 401 {
@@ -186,7 +186,7 @@ async fn an_address_that_is_not_listed_is_served(engine: Engine) {
     shop.api.get("/2.0/leads").await.ok();
 }
 
-/// Asks as a proxy does that passes on what others sent.
+/// Sends a request as a proxy does that forwards those of others.
 async fn forwarded(shop: &Shop, addresses: &str) -> u16 {
     let request = shop.api.request("GET", "/2.0/leads");
     let answer = request.header("X-Forwarded-For", addresses).send().await;
@@ -373,7 +373,7 @@ async fn requests_without_a_credential_are_limited_by_address(engine: Engine) {
     assert!(made >= LIMIT, "after {made}");
     limited.refused(429, "rate_limited");
     assert!((1..=60).contains(&limited.number("Retry-After")));
-    // What follows is to be within the same minute.
+    // The following requests must be within the same minute.
     if now() % 60 > 50 {
         return;
     }
@@ -385,7 +385,7 @@ async fn requests_without_a_credential_are_limited_by_address(engine: Engine) {
     for path in ["/healthz", "/readyz"] {
         assert_eq!(ask(&anonymous, path, address).await.status, 200, "{path}");
     }
-    // A valid key is not limited so, and one that is not valid is none.
+    // A valid key does not have this limit, and an invalid one does not count as a key.
     ask(known, "/2.0/leads", address).await.ok();
     assert_eq!(ask(known, "/docs", address).await.status, 200);
     let wrong = shop.server.client("nonsense");

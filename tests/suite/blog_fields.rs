@@ -1,4 +1,4 @@
-//! What the fields of a blog article take: null, wrong values, bounds, images and related articles.
+//! The values that the fields of a blog article accept: null, wrong values, bounds, images and related articles.
 
 use std::collections::BTreeSet;
 
@@ -20,13 +20,13 @@ both_engines! {
     a_deleted_related_article_disappears
 }
 
-/// Asserts that `field`, or an element of it, is all that is wrong.
+/// Asserts that only `field`, or an element of it, is wrong.
 #[track_caller]
 fn only_wrong(answer: &Answer, field: &str) {
     assert_eq!(wrong(answer), [field.to_owned()].into(), "{}", answer.text());
 }
 
-/// The fields that are wrong, for an element of an array the array.
+/// Returns the wrong fields; for an element of an array, the array.
 #[track_caller]
 fn wrong(answer: &Answer) -> BTreeSet<String> {
     let error = answer.refused(422, "validation_failed");
@@ -134,7 +134,7 @@ async fn a_wrong_value_is_reported_by_its_field(engine: Engine) {
         ),
         (
             "status",
-            // scheduled is what an article reads as, not what is written.
+            // An article reads as scheduled, but scheduled is never written.
             vec![
                 json!("scheduled"),
                 json!("Published"),
@@ -202,7 +202,7 @@ async fn every_fault_is_reported_at_once(engine: Engine) {
     for answer in [shop.api.post(BLOGS, &body).await, shop.api.patch(&path, &body).await] {
         assert_eq!(wrong(&answer), all, "{}", answer.text());
     }
-    // What is wrong with the body goes before a missing record.
+    // Faults of the body are reported before a missing record.
     let nobody = format!("{BLOGS}/987654321");
     let answer = shop.api.patch(&nobody, &json!({"status": "scheduled"})).await;
     answer.invalid(&["status"]);
@@ -367,7 +367,7 @@ async fn related_articles_are_of_the_same_business(engine: Engine) {
             );
         }
     }
-    // What is another's is refused in the words for what does not exist.
+    // A record of another business is refused with the same text as one that does not exist.
     let message = async |id: &Value| {
         let error = shop.api.patch(&path, &json!({"related": [id]})).await.json()["error"].take();
         let message = error["details"]["errors"][0]["message"].as_str().unwrap().to_owned();
@@ -386,7 +386,7 @@ async fn a_deleted_related_article_disappears(engine: Engine) {
     let path = path_of(&three);
     let tag = shop.api.get(&path).await.header("ETag").unwrap().to_owned();
     shop.api.delete(&path_of(&one)).await.ok();
-    // Who has the article as it was is sent the new state.
+    // A client that has the previous state is sent the new one.
     let read = shop
         .api
         .request("GET", &path)

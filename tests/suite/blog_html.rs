@@ -1,4 +1,4 @@
-//! The HTML of a blog article's summary and content: what is allowed stays as it was written, and nothing else can do harm.
+//! The HTML of a blog article's summary and content: allowed markup is not changed, and nothing else can do harm.
 
 use harness::{Engine, Shop, both_engines};
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ const ELEMENTS: &str = "h1 h2 h3 h4 h5 h6 p br hr ul ol li dl dt dd blockquote q
 /// Their attributes.
 const ATTRIBUTES: &str = "href src alt title width height rel span colspan rowspan scope start reversed";
 
-/// What a link that leaves the site says of itself.
+/// The `rel` attribute of a link that leaves the site.
 const REL: &str = "noopener nofollow ugc";
 
 /// Texts that try to run a script, to pose as another page, or to leave the article.
@@ -104,7 +104,7 @@ const VECTORS: [&str; 75] = [
     "</p></td></table></div></body></html><script>alert(1)</script><custom-element onclick=alert(1) is=x>x</custom-element>",
 ];
 
-/// The tags of sanitised markup, each with its attributes. Fails at the first thing that is not written as plainly as markup can be.
+/// Returns the tags of sanitised markup, each with its attributes. Fails at markup that is not written in the plainest form.
 #[track_caller]
 fn tags(html: &str) -> Vec<(String, Vec<(String, String)>)> {
     let mut tags = Vec::new();
@@ -135,7 +135,7 @@ fn tags(html: &str) -> Vec<(String, Vec<(String, String)>)> {
     tags
 }
 
-/// Asserts that markup can do nothing but be shown.
+/// Asserts that the only effect of markup is to be shown.
 #[track_caller]
 fn is_harmless(html: &Value) {
     let html = html.as_str().expect("markup is text");
@@ -152,7 +152,7 @@ fn is_harmless(html: &Value) {
     }
 }
 
-/// The value of an attribute as a parser reads it.
+/// Returns the value of an attribute as a parser reads it.
 fn value_of(written: &str) -> String {
     let entities = [
         ("&quot;", "\""),
@@ -165,13 +165,13 @@ fn value_of(written: &str) -> String {
     entities.into_iter().fold(written.to_owned(), read)
 }
 
-/// The address as a browser reads it, which passes over tabs and lines, and over blanks and control characters around it.
+/// Returns the address as a browser reads it, which ignores tabs and lines, and blanks and control characters around it.
 fn address_of(written: &str) -> String {
     let value = value_of(written).replace(['\t', '\n', '\r'], "");
     value.trim_matches(|character: char| character <= ' ').to_lowercase()
 }
 
-/// Whether a browser reads this as a relative address, or one with http or https.
+/// Returns true if a browser reads this as a relative address, or one with http or https.
 fn is_web_address(written: &str) -> bool {
     let address = address_of(written);
     let Some((scheme, _)) = address.split_once(':') else {
@@ -184,14 +184,14 @@ fn is_web_address(written: &str) -> bool {
     !is_scheme || ["http", "https"].contains(&scheme)
 }
 
-/// The summary and the content that come of these.
+/// Returns the sanitised summary and content.
 async fn sanitised(shop: &Shop, summary: &str, content: &str) -> [Value; 2] {
     let body = json!({"title": "Vector", "summary": summary, "content": content});
     let mut made = article(shop, &body).await;
     ["summary", "content"].map(|member| made[member].take())
 }
 
-/// What comes of one text, as a summary and as a content alike.
+/// Returns a sanitised text, the same as a summary and as a content.
 async fn clean(shop: &Shop, html: &str) -> String {
     let [summary, content] = sanitised(shop, html, html).await;
     assert_eq!(summary, content, "{html}");
@@ -211,7 +211,7 @@ async fn no_vector_gets_through(engine: Engine) {
         .await;
         is_harmless(&made["summary"]);
         is_harmless(&made["content"]);
-        // What was read can be sent back: sanitising it once more changes nothing.
+        // An article can be sent back as it was read: sanitising it once more changes nothing.
         let path = path_of(&made);
         let back = json!({"summary": made["summary"], "content": made["content"]});
         assert_eq!(shop.api.patch(&path, &back).await.ok(), made, "{summary}");
@@ -278,7 +278,7 @@ async fn what_is_sanitised_reads_so(engine: Engine) {
     }
 }
 
-/// The attributes of the first tag.
+/// Returns the attributes of the first tag.
 fn first(html: &str) -> Vec<(String, String)> {
     tags(html).swap_remove(0).1
 }
@@ -359,7 +359,7 @@ async fn a_link_that_leaves_the_site_says_so(engine: Engine) {
             " rel=\"dofollow\" target=\"_blank\"",
         ] {
             let html = clean(&shop, &format!("<a href=\"{away}\"{own}>x</a>")).await;
-            // A link that is none any more leads nowhere.
+            // A link that lost its target has no href.
             if attribute(&html, "href").is_some() {
                 assert_eq!(attribute(&html, "rel").as_deref(), Some(REL), "{away:?}: {html}");
             } else {
@@ -403,7 +403,7 @@ async fn a_change_is_sanitised_as_a_creation_is(engine: Engine) {
         let clean = "<p>Hello <a href=\"https://x.example\" rel=\"noopener nofollow ugc\">x</a></p>";
         let seen = shop.api.patch(&path, &json!({member: html})).await.ok();
         assert_eq!((&seen[member], &seen["version"]), (&json!(clean), &json!(number + 2)));
-        // What comes to the same is no change.
+        // An equivalent value is not a change.
         for same in [html, clean] {
             assert_eq!(shop.api.patch(&path, &json!({member: same})).await.ok(), seen);
         }

@@ -12,7 +12,7 @@ both_engines! {
     articles_are_listed_newest_first_by_page_and_cursor
 }
 
-/// A query, and what it finds.
+/// A query, and the titles that it finds.
 type Case = (&'static [(&'static str, &'static str)], &'static [&'static str]);
 
 async fn shop_with_articles(engine: Engine) -> Shop {
@@ -30,7 +30,7 @@ async fn shop_with_articles(engine: Engine) -> Shop {
     shop
 }
 
-/// The titles of the articles that are found, the oldest first.
+/// Returns the titles of the articles that are found, oldest first.
 async fn found(shop: &Shop, query: &[(&str, &str)]) -> Vec<Value> {
     let path = url_query(BLOGS, query.iter().copied());
     let list = shop.api.list(&path).await;
@@ -44,7 +44,7 @@ async fn each_filter_alone_and_with_others(engine: Engine) {
     let shop = shop_with_articles(engine).await;
     let table: [Case; 26] = [
         (&[], &["1", "2", "3", "4", "5"]),
-        // As it is read: what is to come is not published yet.
+        // The status is the one that reads show: future articles are not published yet.
         (&[("status", "published")], &["1", "5"]),
         (&[("status", "scheduled")], &["3"]),
         (&[("status", "draft")], &["2", "4"]),

@@ -1,4 +1,4 @@
-//! When blog articles become public, and that `blog.published` reports it, once.
+//! The moment at which blog articles become public, and the event `blog.published`, which reports it once.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ both_engines! {
 }
 
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// How many seconds ahead is far away.
+/// A number of seconds in the far future.
 const FAR: i64 = 1_000_000;
 
 async fn scheduled(shop: &Shop, title: &str, at: i64) -> Value {
@@ -36,12 +36,12 @@ async fn scheduled(shop: &Shop, title: &str, at: i64) -> Value {
     .await
 }
 
-/// The `blog.published` events so far, the oldest first.
+/// Returns the `blog.published` events so far, oldest first.
 async fn recorded(client: &Client) -> Vec<Value> {
     client.walk("/2.0/events?event=blog.published").await
 }
 
-/// The titles in these events, sorted.
+/// Returns the titles in these events, sorted.
 async fn titles(client: &Client) -> Vec<String> {
     let events = recorded(client).await.into_iter();
     let mut titles: Vec<String> = events
@@ -62,7 +62,7 @@ async fn heard(client: &Client, title: &str) -> Value {
     .await
 }
 
-/// Asserts that events report these articles only: an article that is public at once is reported after all that was due before
+/// Asserts that events report only these articles: an article that is public at once is reported after all that were due before
 /// it.
 async fn nothing_but(shop: &Shop, expected: &[&str]) {
     let marker = json!({"title": "~ marker", "status": "published"});
@@ -200,7 +200,7 @@ async fn a_scheduled_article_is_reported_at_its_time(engine: Engine) {
     let mut expected = renamed;
     expected["status"] = json!("published");
     let read = shop.api.get(&path).await.ok();
-    // Whether becoming public is a change that a version counts is not said.
+    // The contract leaves open whether becoming public changes the version.
     expected["version"] = read["version"].clone();
     assert_eq!(read, expected);
     assert_eq!(event["data"], read);
@@ -390,7 +390,7 @@ async fn the_etag_distinguishes_scheduled_from_published(engine: Engine) {
         let known = shop.api.request("GET", view).header("If-None-Match", &now).send().await;
         assert_eq!(known.status, 304, "{view}");
     }
-    // A write for the version that was read is made, whichever of the tags says it.
+    // A write for the version that was read is accepted, with either of the tags.
     let tag = shop.api.get(&path).await.header("ETag").unwrap().to_owned();
     let request = shop.api.request("PATCH", &path).header("If-Match", &tag);
     let seen = request.json(&json!({"title": "Bea"})).send().await.ok();

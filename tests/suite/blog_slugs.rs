@@ -53,7 +53,7 @@ async fn a_slug_is_derived_from_the_title(engine: Engine) {
     ] {
         let made = shop.api.post(BLOGS, &json!({"title": title})).await.created();
         assert_eq!(is_slug(&made["url"]), expected, "{title:?}");
-        // A client leaves the url to the service with null or with an empty text.
+        // With null or an empty text a client leaves the url to the server.
         let again = shop
             .api
             .post(BLOGS, &json!({"title": title, "url": null}))
@@ -115,7 +115,7 @@ async fn an_unreadable_title_has_its_id_as_slug(engine: Engine) {
         assert_eq!(is_slug(&made["url"]), made["id"].to_string(), "{title:?}");
         assert_eq!(made["version"], 1);
     }
-    // The ids to come may be urls already.
+    // Urls may be the ids of later articles.
     let last = article(&shop, &json!({"title": "Last"})).await["id"].as_i64().unwrap();
     let mut taken = BTreeSet::new();
     for ahead in 5..10 {
@@ -136,7 +136,7 @@ async fn the_second_of_a_name_is_numbered(engine: Engine) {
     for expected in ["launch", "launch-2", "launch-3", "launch-4"] {
         assert_eq!(slug(&shop, "Launch").await, expected);
     }
-    // What differs as a title may be the same as a slug.
+    // Different titles may have the same slug.
     assert_eq!(slug(&shop, "LAUNCH!").await, "launch-5");
     // Another business counts for itself.
     let rival = shop.rival().await;
@@ -241,7 +241,7 @@ async fn a_taken_url_is_refused(engine: Engine) {
             .await
             .invalid(&["url"]);
     }
-    // One's own is not taken, and what is given up is free.
+    // An article's own slug is not taken, and one that is given up is free.
     assert_eq!(shop.api.patch(&path_of(&one), &json!({"url": "one"})).await.ok(), one);
     shop.api.patch(&path_of(&one), &json!({"url": "first"})).await.ok();
     assert_eq!(

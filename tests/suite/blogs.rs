@@ -54,7 +54,7 @@ pub(crate) async fn path(shop: &Shop, body: &Value) -> String {
     path_of(&article(shop, body).await)
 }
 
-/// An article with a value in every field that is not its default; `related` is a matter of its own.
+/// Returns an article with a value in every field that is not its default; `related` is tested separately.
 pub(crate) fn content() -> Value {
     json!({
         "title": "Winter tyres <new>", "url": "tyres", "category": "Advice", "author": "Sam Hill",
@@ -140,7 +140,7 @@ async fn each_field_changes_alone(engine: Engine) {
         assert_eq!(seen, expected, "{member}");
         assert_eq!(shop.api.get(&path).await.ok(), expected, "{member}");
     }
-    // What changes nothing leaves the version.
+    // A write that changes nothing keeps the version.
     for same in [
         json!({}),
         json!({"tags": [], "status": "draft"}),

@@ -106,7 +106,7 @@ async fn the_content_type_is_json_or_absent(engine: Engine) {
     post(&shop, r#"{"name":"Ann"}"#).await.created();
 }
 
-/// A body of this length, whose weight is in a member that is ignored.
+/// Returns a body of this length, most of which is in a member that is ignored.
 fn heavy(length: usize) -> String {
     let frame = r#"{"padding":""}"#.len();
     format!(r#"{{"padding":"{}"}}"#, "x".repeat(length - frame))
@@ -162,7 +162,7 @@ async fn a_client_that_waits_for_leave_to_send_gets_it(engine: Engine) {
     assert_eq!(connection.answer().await.created()["name"], "Ann");
 }
 
-/// A wrong type for each member that both writes of a lead have.
+/// Returns a wrong type for each member that both writes of a lead have.
 fn wrong_types() -> Value {
     json!({
         "site": "x", "channel": 1, "channel_id": {}, "name": [], "email": 5, "phone": {}, "mobile": true,

@@ -1,4 +1,4 @@
-//! What one caller sends is bounded (decisions §3, "Bounds"): past a bound the answer is a small 422 that names the field.
+//! Bounds on the input of one caller (decisions §3, "Bounds"): beyond a bound the answer is a small 422 that names the field.
 
 use harness::{Answer, Engine, Shop, both_engines, url_query};
 use serde_json::{Value, json};
@@ -28,7 +28,7 @@ const LEADS: &str = "/2.0/leads";
 const CONTACTS: &str = "/2.0/contacts";
 const WEBHOOKS: &str = "/2.0/webhooks";
 
-/// What a small answer has at most.
+/// The maximum length of a small answer.
 const SMALL: usize = 64 * 1024;
 
 #[track_caller]
@@ -42,7 +42,7 @@ async fn contact_path(shop: &Shop) -> String {
     format!("{CONTACTS}/{}", contact["id"])
 }
 
-/// Every kind of read.
+/// Returns the paths of every kind of read.
 async fn reads(shop: &Shop) -> Vec<String> {
     let lead = shop.lead_path("Ann").await;
     let contact = contact_path(shop).await;
@@ -108,7 +108,7 @@ async fn a_selection_of_fields_is_bounded_on_every_read(engine: Engine) {
             small(&answer, &["fields"]);
         }
     }
-    // A wrong parameter goes before a missing record.
+    // A wrong parameter is reported before a missing record.
     let nobody = format!("{CONTACTS}/999999/tags?fields={}", "a.".repeat(10));
     shop.api.get(&nobody).await.invalid(&["fields"]);
     let both = format!("/2.0/reference/vehicle-statuses?type=x&fields={}", "a.".repeat(10));
@@ -214,7 +214,7 @@ async fn a_whole_text_filter_is_a_line(engine: Engine) {
     small(&shop.api.get(&taxonomy).await, &["make", "model"]);
 }
 
-/// A body with `value` at the dot-path `field`.
+/// Returns a body with `value` at the dot-path `field`.
 fn body(field: &str, value: impl Into<Value>) -> Value {
     let mut parts = field.rsplit('.');
     let innermost = json!({parts.next().unwrap(): value.into()});
@@ -442,7 +442,7 @@ async fn a_lead_s_data_has_64_kib_at_most(engine: Engine) {
     );
     let large: Vec<u8> = vec![0; 200_000];
     small(&shop.api.post(LEADS, &json!({"data": {"a": large}})).await, &["data"]);
-    // What is removed makes room.
+    // Data that is removed makes room.
     shop.api
         .patch(&lead, &json!({"data": {"a": null, "b": text}}))
         .await
@@ -639,7 +639,7 @@ async fn a_single_value_is_not_given_as_an_array(engine: Engine) {
         let answer = shop.api.get(&format!("/2.0/reference/vehicle-statuses?{query}")).await;
         answer.invalid(&[query.split('[').next().unwrap()]);
     }
-    // What is documented as an array stays one.
+    // A documented array stays one.
     shop.api.list(&format!("{LEADS}?created[]=1&created[]=")).await;
     shop.api
         .get("/2.0/events?event[]=lead.created&event[]=lead.updated")

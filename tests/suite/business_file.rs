@@ -120,7 +120,7 @@ async fn a_file_may_be_toml(engine: Engine) {
     assert!(!outcome.status.success(), "{outcome:?}");
 }
 
-/// The smallest file, with something more.
+/// Returns the smallest file, with one more member.
 fn with(member: &str, value: impl Into<Value>) -> Value {
     let mut file = json!({"tag": "acme", "name": "Acme"});
     file[member] = value.into();

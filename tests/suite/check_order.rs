@@ -1,4 +1,4 @@
-//! The order in which a request is validated: of several faults, the one that is checked first is reported.
+//! The order of validation of a request: of several faults, the one that is checked first is reported.
 
 use harness::{Engine, Shop, both_engines};
 use serde_json::json;

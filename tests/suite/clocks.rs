@@ -1,4 +1,4 @@
-//! Clocks that are wrong, and what they must not destroy.
+//! Wrong clocks, and the data that they must not destroy.
 
 use std::time::Duration;
 
@@ -78,7 +78,7 @@ async fn after_a_clock_was_put_back_stamps_follow_it_again() {
         let stamp = record["created"].as_i64().unwrap();
         assert!((stamp - now()).abs() < DAY, "{stamp}");
     }
-    // Order is by number, and what was made when is found.
+    // The order is by number, and records are found by their time of creation.
     let list = shop.api.list("/2.0/leads").await;
     assert_eq!(list.column("id"), [right["id"].clone(), ahead["id"].clone()]);
     let recent = format!("created[]={}&created[]={}", now() - DAY, now() + DAY);
@@ -142,7 +142,7 @@ async fn a_server_whose_clock_leaves_postgresql_s_takes_no_writes() {
         "{}",
         server.log()
     );
-    // Others go on.
+    // Other operations still work.
     shop.lead(&json!({"name": "Cia"})).await;
 
     clock.set(0);
@@ -152,7 +152,7 @@ async fn a_server_whose_clock_leaves_postgresql_s_takes_no_writes() {
     .await;
 }
 
-/// A table in which all is old, as after a clock that was wrong for more than a day.
+/// All rows of a table are old, as after a clock that was wrong for more than a day.
 async fn little_is_forgotten_at_once(engine: Engine) {
     let mut shop = Shop::open(engine).await;
     for number in 0..20 {

@@ -1,4 +1,4 @@
-//! The command line as such: what is printed where, and how failures are reported.
+//! The command line itself: the streams of its output, and the reports of failures.
 
 use harness::{Engine, Installation, both_engines};
 use serde_json::json;

@@ -1,6 +1,6 @@
-//! docs/versioning.md promises what does not change within a version of the API. The document of the last release,
-//! docs/released/openapi.json, is compared with the one of today: what a client of then sends must still be taken, and what it
-//! reads must still be there.
+//! Tests that the API keeps the promises of docs/versioning.md within a version. The document of the last release,
+//! docs/released/openapi.json, is compared with the current one: requests of a client of that release must still be accepted,
+//! and the members that it reads must still be there.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -19,19 +19,19 @@ fn nothing_that_was_released_is_broken() {
     );
 }
 
-/// Which way a value goes.
+/// The direction of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Way {
-    /// The client sends it: whatever it may have sent must still be taken.
+    /// The client sends it: every value that it may have sent must still be accepted.
     Sent,
-    /// The client reads it: whatever it is given now must be something that it knew.
+    /// The client reads it: every value that it gets now must be one that it knew.
     Read,
 }
 
 struct Comparison<'a> {
     released: &'a Value,
     current: &'a Value,
-    /// Pairs of named schemas that have been compared, or are being: schemas contain themselves.
+    /// Pairs of named schemas that have been compared or are being compared, since schemas contain themselves.
     seen: HashSet<(String, String, Way)>,
     broken: Vec<String>,
 }
@@ -46,7 +46,7 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// What is broken, a line for each.
+    /// Returns the broken promises, one per line.
     fn run(mut self) -> Vec<String> {
         for (path, item) in members(&self.released["paths"]) {
             for (method, released) in members(item) {
@@ -59,7 +59,7 @@ impl<'a> Comparison<'a> {
         }
         for (event, item) in members(&self.released["webhooks"]) {
             match self.current["webhooks"].get(event) {
-                // The receiver reads what we send.
+                // The receiver reads the requests that the server sends.
                 Some(current) => self.contents(
                     event,
                     &item["post"]["requestBody"],
@@ -147,7 +147,8 @@ impl<'a> Comparison<'a> {
             self.shapes(place, was, is, way);
             return;
         }
-        // Whatever was sent is taken by one of today's variants; whatever is read now is one of those that were known.
+        // Each value that was sent is accepted by one of the current variants; each value that is read now is one of those that
+        // were known.
         let (each, any) = match way {
             Way::Sent => (&was, &is),
             Way::Read => (&is, &was),
@@ -158,7 +159,7 @@ impl<'a> Comparison<'a> {
                 Some(namesake) => vec![namesake],
                 None => any.iter().collect(),
             };
-            // What is said of one of the same kind says most.
+            // The comparison with a variant of the same kind is the most useful one.
             others.sort_by_key(|other| other.kinds != one.kinds);
             let mut nearest: Option<Vec<String>> = None;
             for other in others {
@@ -175,7 +176,7 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// What would be broken if `is` took the place of `was`.
+    /// Returns the promises that would be broken if `is` replaced `was`.
     fn tried(&self, place: &str, was: &Shape<'a>, is: &Shape<'a>, way: Way) -> Vec<String> {
         let mut attempt = Self {
             seen: self.seen.clone(),
@@ -190,7 +191,7 @@ impl<'a> Comparison<'a> {
             Way::Sent => (&was.kinds, &is.kinds),
             Way::Read => (&is.kinds, &was.kinds),
         };
-        // No kind at all is any.
+        // No kinds mean any kind.
         let fits = |kind: &&str| taken.contains(kind) || *kind == "integer" && taken.contains("number");
         if !taken.is_empty() && (given.is_empty() || !given.iter().all(fits)) {
             self.breaks(place, format!("was {:?} and is {:?}", was.kinds, is.kinds));
@@ -236,14 +237,14 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Bounds of what is sent may become wider, not stricter.
+    /// Bounds on values that are sent may become wider, not stricter.
     fn bounds(&mut self, place: &str, was: &Shape<'a>, is: &Shape<'a>) {
         for (name, bound) in &is.bounds {
             let before = was.bounds.get(name);
             let stricter = match (before.and_then(|value| value.as_f64()), bound.as_f64()) {
                 (Some(before), Some(now)) if name.starts_with("max") => now < before,
                 (Some(before), Some(now)) => now > before,
-                // Of a pattern nothing shows which one takes more.
+                // Patterns cannot be compared, so they must not change.
                 _ => before != Some(bound),
             };
             if stricter {
@@ -257,12 +258,12 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// A schema with what it refers to and is composed of.
+/// A schema with the schemas that it refers to and is composed of.
 #[derive(Default)]
 struct Shape<'a> {
-    /// What refers to it, if it is named: it distinguishes the simple and the full form of a record.
+    /// Its name, if it has one, which distinguishes the simple and the full form of a record.
     name: Option<&'a str>,
-    /// Empty for any.
+    /// The JSON types; empty for any.
     kinds: BTreeSet<&'a str>,
     members: BTreeMap<&'a str, &'a Value>,
     required: BTreeSet<&'a str>,
@@ -270,9 +271,9 @@ struct Shape<'a> {
     words: Option<BTreeSet<String>>,
     bounds: BTreeMap<&'a str, &'a Value>,
     items: Option<&'a Value>,
-    /// The schema of members that have no name in it.
+    /// The schema of members that it does not name.
     values: Option<&'a Value>,
-    /// Whether it takes members of any name.
+    /// True if it accepts members with any name.
     is_open: bool,
 }
 
@@ -321,7 +322,7 @@ impl<'a> Shape<'a> {
 }
 
 impl<'a> Shape<'a> {
-    /// What it says of values of this kind.
+    /// Returns the part of it that applies to values of this kind.
     fn of_kind(&self, kind: &'a str) -> Self {
         let of_texts = |name: &str| name.ends_with("Length") || name == "pattern";
         let of_arrays = |name: &str| name.ends_with("Items");
@@ -360,7 +361,7 @@ impl<'a> Shape<'a> {
     }
 }
 
-/// What a schema may be one of; it alone if it is no choice.
+/// Returns the variants of a schema; only the schema itself if it is not a choice.
 fn variants<'a>(document: &'a Value, schema: &'a Value) -> Vec<Shape<'a>> {
     let name = schema["$ref"].as_str();
     let schema = resolved(document, schema);
@@ -377,7 +378,7 @@ fn variants<'a>(document: &'a Value, schema: &'a Value) -> Vec<Shape<'a>> {
     if shape.kinds.len() < 2 {
         return vec![shape];
     }
-    // Kinds may be those of one schema or choices beside each other: both say the same.
+    // Kinds may be those of one schema or choices beside each other: both have the same meaning.
     let kinds = std::mem::take(&mut shape.kinds);
     kinds.into_iter().map(|kind| shape.of_kind(kind)).collect()
 }
@@ -398,7 +399,7 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// A document with one operation, which takes and answers these.
+/// Returns a document with one operation, which accepts and returns these.
 fn document(sent: &Value, read: &Value) -> Value {
     json!({
         "paths": {"/a": {"post": {
@@ -548,7 +549,7 @@ fn what_a_client_relies_on_is_missed() {
         ),
     ] {
         let mut current = released.clone();
-        // A member that is not there yet is put beside its siblings.
+        // A member that is not there yet is inserted beside its siblings.
         let (parent, name) = pointer.rsplit_once('/').unwrap();
         match current.pointer_mut(parent).unwrap() {
             Value::Array(items) => items[name.parse::<usize>().unwrap()] = value,

@@ -21,7 +21,7 @@ async fn get(api: &Client, path: &str, accepted: &str) -> Answer {
         .await
 }
 
-/// The body as it was before it was compressed.
+/// Returns the body as it was before it was compressed.
 #[track_caller]
 fn plain(answer: &Answer) -> Vec<u8> {
     let mut plain = Vec::new();
@@ -169,7 +169,7 @@ async fn listings_are_compressed_once_until_one_changes(engine: Engine) {
         for coding in ["br", "gzip"] {
             let first = get(&shop.api, target, coding).await;
             let again = get(&shop.api, target, coding).await;
-            // What is compressed for this request alone has no length before it is sent.
+            // An answer that is compressed for this request only has no length before it is sent.
             assert_eq!(first.header("Content-Length"), None, "{target}");
             assert_eq!(again.header("Content-Length"), Some(&*again.body.len().to_string()));
             for answer in [first, again] {

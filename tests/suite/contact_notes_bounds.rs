@@ -1,4 +1,4 @@
-//! How many notes a contact has, how many are shown, and to whom (decisions §3, "Bounds", and §6).
+//! The number of notes of a contact, the number that is shown, and the keys that may see them (decisions §3, "Bounds", and §6).
 
 use std::time::Duration;
 
@@ -129,7 +129,7 @@ async fn notes_are_absent_without_their_scope(engine: Engine) {
         let created = api.post(CONTACTS, &json!({"name": "Bea"})).await.created();
         assert_eq!(notes(&created), seen.map(|_| 0));
     }
-    // A retry shows what its own key may see, even if another key wrote first.
+    // A retry shows only fields that its own key may see, even if another key wrote first.
     let change = |api: &Client, key: &str| api.request("PATCH", &contact).key(key).json(&json!({"company": key}));
     for (key, first) in [("one", &with), ("two", &without)] {
         let seen = (first.get(&contact).await.ok())["data"].get("notes").map(|_| 1);

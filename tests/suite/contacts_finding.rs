@@ -1,4 +1,4 @@
-//! Contacts found: lists and their filters, the duplicate check; and what hangs on a contact: notes, follow-blocks.
+//! Searches for contacts: lists and their filters, the duplicate check; and the records of a contact: notes, follow-blocks.
 
 use harness::{Engine, Shop, both_engines, url_query};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! The login of a contact: passwords, and the mail that brings them.
+//! The login of a contact: passwords, and the mail that contains them.
 
 use std::time::Duration;
 
@@ -99,14 +99,15 @@ async fn a_mail_that_cannot_be_sent_is_reported(engine: Engine) {
     assert!(!shop.server.log().contains("ann@example.com"));
 }
 
-/// Longer than a mail takes on a busy machine.
+/// A time longer than a mail takes on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Two servers on one database, which hand their mails to an office that says nothing yet, and the path of a login's mail.
+/// Two servers on one database, which send their mails to a mail server that does not answer yet, and the path of a login's
+/// mail.
 struct TwoServers {
     office: PostOffice,
     shop: Shop,
-    /// Ends with this value.
+    /// Ends when this is dropped.
     _second: Server,
     clients: [Client; 2],
     mail: String,
@@ -133,7 +134,7 @@ impl TwoServers {
         }
     }
 
-    /// Has a server requested to send the mail.
+    /// Sends a server the request for the mail.
     fn ask(&self, server: usize, key: &str) -> JoinHandle<Answer> {
         let request = self.clients[server].request("POST", &self.mail).key(key);
         tokio::spawn(request.send())
@@ -147,7 +148,7 @@ impl TwoServers {
     }
 }
 
-/// Asserts that a request waits, once it has had the time to come as far as it can.
+/// Asserts that a request waits, once it has had the time to get as far as it can.
 async fn waits(asked: &JoinHandle<Answer>) {
     tokio::time::sleep(Duration::from_millis(500)).await;
     assert!(!asked.is_finished(), "it does not wait");
@@ -217,7 +218,8 @@ async fn a_disconnected_caller_leaves_no_unrecorded_mail(engine: Engine) {
     assert_eq!(export["password"], true);
 }
 
-/// A retry that reads on the other server that its key is free, and then waits for the first try to end, is that one's answer.
+/// A retry that reads on the other server that its key is free, and then waits for the first try to end, gets that one's
+/// answer.
 #[tokio::test]
 async fn a_retry_that_waits_for_the_first_try_mails_nothing() {
     let servers = TwoServers::open(Engine::Postgres).await;

@@ -1,4 +1,4 @@
-//! Random sequences of patches to the parts of a contact that are merged, against a model that knows nothing of the program.
+//! Random sequences of patches to the merged parts of a contact, compared with an independent model.
 
 use std::collections::BTreeSet;
 
@@ -14,12 +14,12 @@ both_engines! {
 const SEEDS: std::ops::Range<u64> = 1..6;
 const PATCHES: usize = 50;
 
-/// What a member may be sent as, other than as null.
+/// The values of a member apart from null.
 struct Member {
     name: &'static str,
-    /// How it reads when it is unknown.
+    /// The value that it reads as if it is unknown.
     unknown: Value,
-    /// What it can be set to, and how it reads then.
+    /// The values that it can be set to, each with the value that it then reads as.
     values: Vec<(Value, Value)>,
     wrong: Vec<Value>,
 }
@@ -39,7 +39,7 @@ fn text(name: &'static str, values: &[&str]) -> Member {
     }
 }
 
-/// The parts and their members.
+/// Returns the parts and their members.
 fn parts() -> Vec<(&'static str, Vec<Member>)> {
     let country = Member {
         name: "country",
@@ -85,7 +85,7 @@ fn parts() -> Vec<(&'static str, Vec<Member>)> {
     ]
 }
 
-/// Numbers that only depend on where they begin (splitmix64).
+/// Random numbers that depend only on the seed (splitmix64).
 struct Dice(u64);
 
 impl Dice {
@@ -102,7 +102,7 @@ impl Dice {
     }
 }
 
-/// The parts as they are expected to read.
+/// The parts with their expected values.
 #[derive(Clone, PartialEq, Debug)]
 struct Model(Map<String, Value>);
 
@@ -124,7 +124,7 @@ impl Model {
     }
 }
 
-/// A body, what a contact says after it, and which of its fields are wrong.
+/// Returns a body, the expected contact after it, and the fields of the body that are wrong.
 fn patch(dice: &mut Dice, before: &Model) -> (Value, Model, Vec<String>) {
     let (mut body, mut after, mut wrong) = (Map::new(), before.clone(), Vec::new());
     // One patch in four may have something wrong in it, however much else is right.
@@ -169,7 +169,7 @@ fn patch(dice: &mut Dice, before: &Model) -> (Value, Model, Vec<String>) {
 async fn follow(api: &Client, seed: u64) {
     let mut dice = Dice(seed);
     let mut model = Model::blank(&parts());
-    // What is sent with the creation is merged into nothing.
+    // Members sent with the creation are merged into an empty part.
     let (mut body, contact) = loop {
         let (body, after, wrong) = patch(&mut dice, &model);
         if wrong.is_empty() {

@@ -1,4 +1,4 @@
-//! What is held on a contact, and what is left of it once it is deleted.
+//! The data held on a contact, and the data that remains once it is deleted.
 
 use std::time::Duration;
 
@@ -13,9 +13,9 @@ both_engines! {
     what_endpoints_repeat_of_a_deleted_contact_is_forgotten
 }
 
-/// How long what happens at once may take on a busy machine.
+/// The maximum time for immediate actions on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// How long an endpoint takes that is still busy when a contact is deleted.
+/// The delay of an endpoint that is still busy when a contact is deleted.
 const BUSY: Duration = Duration::from_secs(3);
 
 fn ann() -> Value {
@@ -100,7 +100,7 @@ async fn nothing_of_a_deleted_contact_is_shown(engine: Engine) {
     assert_eq!(shop.api.list(CONTACTS).await.pagination["total"], 0);
 }
 
-/// Everything that is known of a contact, each word of it in no other record.
+/// Returns a contact with every field, each word of it in no other record.
 fn quillfeather() -> Value {
     json!({
         "name": "Ann Quillfeather", "email": "Ann.Quillfeather@example.com", "company": "Thistlewood Ltd", "vat": "GB 8675309",
@@ -111,7 +111,7 @@ fn quillfeather() -> Value {
     })
 }
 
-/// What of it is looked for, all in small letters.
+/// The traces of it that are searched for, all in small letters.
 const TRACES: [&str; 12] = [
     "quillfeather",
     "thistlewood",
@@ -192,7 +192,7 @@ async fn what_endpoints_repeat_of_a_deleted_contact_is_forgotten(engine: Engine)
             );
         }
     }
-    // One more endpoint is still at it when the contact is deleted.
+    // One more endpoint is still busy when the contact is deleted.
     let busy = hook("/busy", json!(["contact.updated"])).await;
     shop.api
         .patch(&contact, &json!({"company": "Thistlewood & Co"}))

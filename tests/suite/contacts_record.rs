@@ -1,4 +1,4 @@
-//! The record of a contact: every field, its default and its rule, and how a change is merged.
+//! The record of a contact: every field, its default and its rule, and the merging of changes.
 
 use harness::{Engine, Shop, both_engines, next_second, now, today};
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ both_engines! {
 
 pub(crate) const CONTACTS: &str = "/2.0/contacts";
 
-/// Makes a contact of this; yields the path to it.
+/// Creates a contact from this body; returns the path to it.
 pub(crate) async fn path(shop: &Shop, body: &Value) -> String {
     let contact = shop.api.post(CONTACTS, body).await.created();
     format!("{CONTACTS}/{}", contact["id"])

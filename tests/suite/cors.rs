@@ -88,7 +88,7 @@ async fn a_named_origin_may_read_answers() {
             assert!(exposed.split(", ").any(|exposed| exposed == name), "{name}: {exposed}");
         }
     }
-    // Any other origin learns nothing, but that the answer depends on the origin.
+    // Any other origin only learns that the answer depends on the origin.
     for origin in [
         "https://other.example",
         "https://shop.example:8443",
@@ -138,7 +138,7 @@ async fn a_preflight_needs_no_credential_and_counts_for_nothing() {
         assert!(answer.header("X-Request-Id").is_some());
     }
     assert_eq!(shop.api.get("/2.0/leads").await.number("X-RateLimit-Remaining"), 2);
-    // OPTIONS without a requested method is a method as any other.
+    // OPTIONS without a requested method is like any other method.
     let options = shop
         .api
         .request("OPTIONS", "/2.0/leads")

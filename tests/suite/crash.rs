@@ -25,8 +25,8 @@ async fn send(client: &Client, (key, method, path, body): &Write) -> Result<Answ
     request.attempt().await.map_err(|error| error.to_string())
 }
 
-/// Sends the writes from several workers, kills the server in the midst of it, starts it again, and repeats every write.
-/// Yields the final answers; those that had been given before the crash are asserted to be given again.
+/// Sends the writes from several workers, kills the server meanwhile, starts it again, and repeats every write. Returns the
+/// final answers; those that had been given before the crash are asserted to be given again.
 async fn through_a_crash(shop: &mut Shop, round: usize, writes: Vec<Write>) -> Vec<Answer> {
     let mut workers = JoinSet::new();
     let (told, mut heard) = mpsc::unbounded_channel();
@@ -43,7 +43,7 @@ async fn through_a_crash(shop: &mut Shop, round: usize, writes: Vec<Write>) -> V
             given
         });
     }
-    // A different moment in each round: from before the first commit to shortly before the last.
+    // The moment differs in each round: from before the first commit to shortly before the last.
     for _ in 0..writes.len() * round / ROUNDS {
         heard.recv().await.unwrap();
     }

@@ -95,7 +95,7 @@ async fn a_walk_during_deletions_sees_each_remaining_record_once(engine: Engine)
     let shop = shop_with(engine, 12).await;
     let first = shop.api.list(&format!("{LEADS}?per_page=4")).await;
     let all = shop.api.list(LEADS).await.ids();
-    // Among them the one that the cursor stands on.
+    // One of them is the record at the cursor.
     for id in [all[1], all[3], all[4], all[7]] {
         shop.api.delete(&format!("{LEADS}/{id}")).await.ok();
     }
@@ -162,7 +162,7 @@ async fn a_made_up_cursor_is_refused(engine: Engine) {
             .await
             .invalid(&["cursor"]);
     }
-    // Neither does a good one with any character altered pass.
+    // A good cursor with any character altered does not pass either.
     for at in 0..cursor.len() {
         let mut altered = cursor.clone();
         let other = if altered.as_bytes()[at] == b'a' { "b" } else { "a" };

@@ -1,6 +1,6 @@
-//! A database that is there, but not as it should be: full, read-only, deleted, damaged, slow.
+//! A database that is reachable but faulty: full, read-only, deleted, damaged, slow.
 //!
-//! Writes are refused with 503 and may be sent again, readings go on where they can, and readiness says so.
+//! Writes are refused with 503 and may be sent again, reads continue if they can, and readiness reports the fault.
 
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt as _;
@@ -11,7 +11,7 @@ use harness::{Answer, Engine, Installation, Proxy, Shop, repeated, wait_for};
 use serde_json::json;
 use tokio::task::JoinSet;
 
-/// How soon the server notices.
+/// The maximum time until the server notices.
 const NOTICE: Duration = Duration::from_secs(60);
 
 /// Asserts that the answer reports a database that cannot do its work.
@@ -29,10 +29,10 @@ async fn readiness(shop: &Shop) -> Answer {
     shop.server.anonymous().get("/readyz").await
 }
 
-/// Writes are refused, and readiness with them.
+/// Asserts that writes and readiness are refused.
 async fn refuses_writes(shop: &Shop) {
     unavailable(&write(shop).await);
-    // An answer about readiness holds for up to a second.
+    // An answer about readiness is valid for up to a second.
     wait_for("the server is not ready", NOTICE, async || {
         readiness(shop).await.status == 503
     })
@@ -49,7 +49,7 @@ async fn takes_writes_again(shop: &Shop) {
     .await;
 }
 
-/// How often the log says that no more writes are taken, and why.
+/// Returns how often the log reports that writes are refused for this reason.
 fn reported(shop: &Shop, why: &str) -> usize {
     let log = shop.server.log();
     let is_report = |line: &&str| line.contains("ERROR") && line.contains("takes no more writes") && line.contains(why);
@@ -88,7 +88,7 @@ async fn a_database_file_that_was_cut_off_is_refused_by_a_running_server_and_at_
     // After an orderly end everything is in the one file.
     shop.server.terminate().await;
     shop.server.restart().await;
-    // In the midst of reading.
+    // The requests are reading at that time.
     let callers: Vec<_> = (0..8)
         .map(|_| {
             let api = shop.api.clone();
@@ -128,21 +128,21 @@ async fn other_users_cannot_read_the_database() {
     for name in ["forecourt.db", "forecourt.db-wal", "forecourt.db-shm"] {
         assert_eq!(mode(&shop.installation().folder().join(name)), 0o600, "{name}");
     }
-    // The key that the server makes for itself lies in a folder of its own.
+    // The key that the server makes for itself is in a folder of its own.
     let other = Installation::new(Engine::Sqlite).await;
     let server = other.serve().without("FORECOURT_SECRET_KEY").start().await;
     assert_eq!(mode(&other.data_dir()), 0o700);
     drop(server);
 }
 
-/// A bound on the length of files stands in for a full disk: it needs no rights, and the system reports it the same way.
+/// A limit on the length of files simulates a full disk: it needs no rights, and the system reports it in the same way.
 #[tokio::test]
 async fn a_full_disk_refuses_writes_and_nothing_else() {
     let shop = Shop::open_with(Engine::Sqlite, harness::Serve::surviving_file_limits).await;
     let lead = shop.lead_path("Ann").await;
     let log = fs::metadata(file(shop.installation()).with_file_name("forecourt.db-wal")).unwrap();
     shop.server.limit_files(Some(log.len())).await;
-    // What is there already may still have a little room.
+    // Existing files may still have a little room.
     wait_for("writes are refused", NOTICE, async || write(&shop).await.status == 503).await;
     for _ in 0..3 {
         refuses_writes(&shop).await;
@@ -159,7 +159,7 @@ async fn a_full_disk_refuses_writes_and_nothing_else() {
     assert_eq!(answer.header("X-Idempotent-Replay"), None, "a 503 is not stored");
 }
 
-/// Some of the answers are given while the changes that they are refused for share a commit that fails.
+/// Some of the refusals are given while the changes that cause them share a commit that fails.
 #[tokio::test]
 async fn on_a_full_disk_no_refusal_tells_of_a_change_that_never_happened() {
     const CALLERS: usize = 16;
@@ -171,7 +171,7 @@ async fn on_a_full_disk_no_refusal_tells_of_a_change_that_never_happened() {
         if round % 2 == 0 {
             let length = fs::metadata(&log).unwrap().len();
             shop.server.limit_files(Some(length)).await;
-            // What is there already may still have a little room.
+            // Existing files may still have a little room.
             wait_for("writes are refused", NOTICE, async || write(&shop).await.status == 503).await;
         }
         let mut callers = JoinSet::new();
@@ -263,7 +263,7 @@ async fn a_statement_that_is_cancelled_may_be_sent_again() {
             })
             .await;
         };
-        // Begun once the lock is there.
+        // Started once the lock is held.
         wait_for("the lock is held", NOTICE, async || {
             database
                 .is_true("SELECT EXISTS (SELECT FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND relation = 'leads'::regclass)")
@@ -285,7 +285,7 @@ async fn readiness_is_answered_whatever_the_database_does() {
     let shop = Shop::on(installation.serve().env("DATABASE_URL", url).start().await).await;
     shop.lead_path("Ann").await;
     proxy.silence();
-    // Those who wait for the database do not put readiness off.
+    // Requests that wait for the database do not delay readiness.
     let requests: Vec<_> = (0..60)
         .map(|_| {
             let api = shop.api.clone();
@@ -293,7 +293,7 @@ async fn readiness_is_answered_whatever_the_database_does() {
         })
         .collect();
     for _ in 0..3 {
-        // What was found out just before the silence holds for a second.
+        // A result from just before the silence is valid for a second.
         tokio::time::sleep(Duration::from_secs(1)).await;
         unavailable(&readiness(&shop).await);
     }
@@ -304,7 +304,7 @@ async fn readiness_is_answered_whatever_the_database_does() {
     takes_writes_again(&shop).await;
 }
 
-/// The tests' own PostgreSQL is one.
+/// The tests' own PostgreSQL is such a server.
 #[tokio::test]
 async fn a_postgres_that_may_lose_what_it_confirmed_is_refused() {
     let installation = Installation::new(Engine::Postgres).await;
@@ -334,7 +334,7 @@ async fn a_postgres_over_the_network_that_is_not_verified_is_a_warning() {
     };
     let here = installation.database_url();
     assert_eq!(warnings(here).await, 0);
-    // This machine, by an address that does not say so.
+    // This machine, by an address that does not look local.
     let there = here
         .replacen("127.0.0.1", "0.0.0.0", 1)
         .replacen("localhost", "0.0.0.0", 1);

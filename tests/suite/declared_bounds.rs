@@ -1,7 +1,7 @@
-//! What the OpenAPI document declares of bodies and parameters is what the server takes: no less, and no more.
+//! The server accepts exactly the bodies and parameters that the OpenAPI document declares.
 //!
-//! For each member of a body, values at its bounds and beyond them are sent. What depends on the business or the clock (names of tags,
-//! telephone numbers, days) is not declared, and passed over by its message.
+//! For each member of a body, values at its bounds and beyond them are sent. Bounds that depend on the business or the clock
+//! (names of tags, telephone numbers, days) are not declared, and are recognised by the message and skipped.
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use harness::{Answer, Engine, Shop};
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::vehicle_media::png;
 
-/// What a refusal says where something is at fault that no schema can declare.
+/// Messages of refusals for faults that no schema can declare.
 const UNDECLARED: &[&str] = &[
     "names ",
     "no such",
@@ -49,7 +49,7 @@ struct Probe {
     is_valid: bool,
 }
 
-/// The schema that a reference leads to, with the parts of `allOf` in one.
+/// Returns the schema that a reference leads to, with the parts of `allOf` merged.
 fn resolved(document: &Value, schema: &Value) -> Value {
     let reference = schema["$ref"].as_str().and_then(|name| name.strip_prefix('#'));
     let schema = reference.map_or(schema, |pointer| document.pointer(pointer).unwrap());
@@ -79,12 +79,12 @@ fn kinds(schema: &Value) -> Vec<&str> {
     }
 }
 
-/// Values of `schema` at its bounds, with true, and beyond them, with false.
+/// Returns values of `schema` at its bounds, with true, and beyond them, with false.
 fn probes(document: &Value, schema: &Value) -> Vec<(Value, bool)> {
     let schema = resolved(document, schema);
     let choices = schema["oneOf"].as_array().or(schema["anyOf"].as_array());
     if let Some(choices) = choices {
-        // What one choice does not allow another may, unless each is of a kind of its own.
+        // A value that one choice refuses may be valid for another, unless each has a kind of its own.
         let is_alone = |kind: &str| choices.iter().filter(|choice| choice["type"] == kind).count() == 1;
         let are_apart = choices
             .iter()
@@ -191,7 +191,7 @@ fn probes(document: &Value, schema: &Value) -> Vec<(Value, bool)> {
     found
 }
 
-/// Every member of a body with its probes, in a body that is valid otherwise.
+/// Returns every member of a body with its probes, in a body that is otherwise valid.
 fn bodies(document: &Value, schema: &Value) -> Vec<Probe> {
     let schema = resolved(document, schema);
     let example = &schema["example"];
@@ -225,7 +225,7 @@ fn bodies(document: &Value, schema: &Value) -> Vec<Probe> {
     found
 }
 
-/// The faults that an answer names of `member`.
+/// Returns the faults of `member` in an answer.
 fn faults_of(answer: &Answer, member: &str) -> Vec<String> {
     if answer.status != 422 {
         return Vec::new();
@@ -255,7 +255,7 @@ async fn bodies_are_taken_as_they_are_declared() {
             // Fields are validated before the record is looked up.
             let address = path.replace("{id}", "987654").replace("{document_id}", "987654");
             for probe in bodies(&document, schema) {
-                // How many a vehicle has is validated once it is found, as its state is.
+                // The number of a vehicle's rows is validated once the vehicle is found, and so is its state.
                 let rows = probe.body.pointer("/data/stock/purchase_cost_data");
                 if rows.and_then(Value::as_array).is_some_and(|rows| rows.len() > 50) {
                     continue;
@@ -280,7 +280,7 @@ async fn bodies_are_taken_as_they_are_declared() {
     assert!(wrong.is_empty(), "{} of {sent}: {wrong:#?}", wrong.len());
 }
 
-/// Whether `value` fits `schema`, by the keywords that say what members require of each other.
+/// Returns true if `value` matches the keywords of `schema` on the relations between members.
 fn fits(schema: &Value, value: &Value) -> bool {
     let is_kind = |kind: &str| match kind {
         "null" => value.is_null(),
@@ -318,7 +318,7 @@ fn fits(schema: &Value, value: &Value) -> bool {
         && (branch.is_null() || fits(branch, value))
 }
 
-/// The bodies in which each member is left out or has one of its values.
+/// Returns the bodies in which each member is left out or has one of its values.
 fn combined(members: &Value) -> Vec<Map<String, Value>> {
     let mut bodies = vec![Map::new()];
     for (name, values) in members.as_object().unwrap() {
@@ -411,7 +411,7 @@ async fn parameters_are_taken_as_they_are_declared() {
                 let base = name.trim_end_matches("[]");
                 let faults = faults_of(&answer, base);
                 let shown: String = text.chars().take(60).collect();
-                // A cursor is what a list gave, and a record's id wants its resource.
+                // A cursor comes from a list, and a record's id needs its resource.
                 let is_free =
                     matches!(base, "cursor" | "record") || faults.iter().any(|fault| fault.contains("telephone"));
                 match (is_valid, faults.is_empty()) {

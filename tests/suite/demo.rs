@@ -1,4 +1,4 @@
-//! `forecourt serve --demo`: something to try within a minute.
+//! Tests of `forecourt serve --demo`: a server to try within a minute.
 
 use std::collections::BTreeSet;
 use std::process::Stdio;
@@ -18,7 +18,7 @@ async fn demo(engine: Engine) -> Server {
     Installation::new(engine).await.serve().args(["--demo"]).start().await
 }
 
-/// The curl commands that it printed. One may go over several lines that end in a backslash.
+/// Returns the curl commands that it printed. One may span several lines that end in a backslash.
 async fn commands(server: &Server) -> Vec<String> {
     eventually("the curl lines are printed", Duration::from_secs(30), async || {
         let text = server.stdout().replace("\\\n", " ");
@@ -29,7 +29,7 @@ async fn commands(server: &Server) -> Vec<String> {
     .await
 }
 
-/// The token in what was printed.
+/// Returns the token in the output.
 fn token(text: &str) -> String {
     let allowed = |character: char| character.is_ascii_alphanumeric() || "_.".contains(character);
     let mut words = text.split(|character| !allowed(character));

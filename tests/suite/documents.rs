@@ -1,5 +1,4 @@
-//! What the server says of itself without being asked who wants to know: the OpenAPI document, the documentation page,
-//! and its health.
+//! The server's public pages: the OpenAPI document, the documentation page, and its health.
 
 use std::collections::BTreeSet;
 
@@ -27,12 +26,12 @@ pub(crate) struct Operation {
     pub(crate) name: String,
     pub(crate) method: String,
     pub(crate) path: String,
-    /// What it needs; empty for what is public.
+    /// The scopes that it needs; empty for a public one.
     pub(crate) scopes: Vec<String>,
 }
 
 impl Operation {
-    /// The path with a number for each parameter.
+    /// Returns the path with a number for each parameter.
     pub(crate) fn example_path(&self) -> String {
         let parts = self.path.split('/');
         let parts: Vec<&str> = parts
@@ -41,7 +40,7 @@ impl Operation {
         parts.join("/")
     }
 
-    /// The one scope that it needs.
+    /// Returns the one scope that it needs.
     pub(crate) fn scope(&self) -> &str {
         match self.scopes.as_slice() {
             [scope] => scope,
@@ -50,7 +49,7 @@ impl Operation {
     }
 }
 
-/// Every operation of the document.
+/// Returns every operation of the document.
 pub(crate) fn operations(document: &Value) -> Vec<Operation> {
     const METHODS: [&str; 8] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
     let mut operations = Vec::new();
@@ -160,7 +159,7 @@ async fn every_reference_in_the_document_leads_somewhere(engine: Engine) {
     }
 }
 
-/// What a page names between quotes after `attribute`.
+/// Returns the quoted values after `attribute` in a page.
 fn quoted<'a>(text: &'a str, attribute: &str) -> Vec<&'a str> {
     let found = text.split(attribute).skip(1);
     found.filter_map(|rest| rest.split('"').next()).collect()
@@ -183,7 +182,7 @@ async fn the_documentation_page_loads_nothing_from_other_hosts(engine: Engine) {
     }
 }
 
-/// Follows what the page at `place` asks a browser to load.
+/// Follows the references that a browser loads for the page at `place`.
 async fn page_works(browser: &Client, place: &Url, page: &str) {
     let links = [quoted(page, "src=\""), quoted(page, "href=\"")].concat();
     assert!(!links.is_empty(), "an interactive page has parts");
@@ -264,7 +263,7 @@ async fn health_and_readiness_are_public(engine: Engine) {
     shop.api.get("/metrics").await.refused(404, "route_not_found");
 }
 
-/// The parameters of every operation, with its path.
+/// Returns the parameters of every operation, with its path.
 async fn parameters(shop: &Shop) -> Vec<(String, Value)> {
     let document = shop.server.anonymous().get("/2.0/openapi.json").await.json();
     let mut found = Vec::new();
@@ -375,14 +374,15 @@ async fn the_words_that_parameters_declare_are_taken(engine: Engine) {
     }
 }
 
-/// Whether an operation is a step of a vehicle's reservation, sale, appraisal or test drive, or changes a document of it.
+/// Returns true if an operation is a step of a vehicle's reservation, sale, appraisal or test drive, or changes a document of
+/// it.
 fn is_process(path: &str) -> bool {
     ["/reserve", "/sale", "/appraisal/", "/test-drives", "/documents/"]
         .iter()
         .any(|step| path.contains(step))
 }
 
-/// The id of a new vehicle with which that step can be taken.
+/// Returns the id of a new vehicle on which that step can be taken.
 async fn ready_for(shop: &Shop, step: &str) -> String {
     let kind = if step.contains("/appraisal/") {
         "appraisal"
@@ -402,13 +402,13 @@ async fn ready_for(shop: &Shop, step: &str) -> String {
     path.rsplit('/').next().unwrap().to_owned()
 }
 
-/// What the document gives as an example of a body is accepted.
+/// The document's examples of bodies are accepted.
 #[tokio::test]
 async fn the_examples_of_bodies_work() {
     let shop = Shop::open(Engine::Sqlite).await;
     let document = shop.api.get("/2.0/openapi.json").await.json();
     let (mut seen, mut faults) = (0, Vec::new());
-    // First those that make something, from which the others take an id.
+    // First the operations that create a record, from which the others take an id.
     let (made, changed): (Vec<_>, Vec<_>) = operations(&document)
         .into_iter()
         .filter(|operation| operation.method != "GET")
@@ -485,7 +485,7 @@ async fn the_examples_of_bodies_work() {
     }
     assert!(seen > 12, "{seen}");
     let mut read = 0;
-    // Now that there is something of everything, what is read looks like its examples too.
+    // Now that there is a record of each kind, reads look like their examples too.
     for operation in operations(&document)
         .iter()
         .filter(|operation| operation.method == "GET")
@@ -499,7 +499,7 @@ async fn the_examples_of_bodies_work() {
         let is_json = declared["200"]["content"].get("application/json").is_some();
         if is_json && !path.contains('{') && path != "/2.0/openapi.json" {
             let answer = shop.api.get(&path).await;
-            // Some want parameters, or another state of the record.
+            // Some need parameters, or another state of the record.
             if answer.status == 200 {
                 faults.extend(unlike_example(&document, &operation.name, declared, &answer));
                 read += 1;
@@ -510,7 +510,7 @@ async fn the_examples_of_bodies_work() {
     assert!(faults.is_empty(), "{faults:#?}");
 }
 
-/// A value that has to be of two types at once fits nothing, and breaks what generators make of it.
+/// A value that has to be of two types at once matches nothing, and breaks generated code.
 #[test]
 fn the_parts_of_a_schema_are_of_one_type() {
     fn check(place: &str, part: &Value) {
@@ -533,7 +533,7 @@ fn the_parts_of_a_schema_are_of_one_type() {
     check("", &document);
 }
 
-/// In what the answer has other members than its examples in the document.
+/// Describes the members in which the answer differs from its examples in the document.
 fn unlike_example(document: &Value, operation: &str, declared: &Value, answer: &harness::Answer) -> Option<String> {
     let content = &declared[answer.status.to_string()]["content"]["application/json"];
     let examples = content["examples"].as_object().into_iter().flatten();

@@ -1,4 +1,4 @@
-//! What clients remember, and a database that goes back to an earlier state.
+//! The state that clients keep, and a database that goes back to an earlier state.
 
 use std::time::{Duration, Instant};
 
@@ -87,7 +87,7 @@ async fn a_place_that_the_log_does_not_have_is_an_error(engine: Engine) {
         asked.elapsed() < Duration::from_secs(20),
         "no request waits for what cannot come"
     );
-    // A key that may see nothing of it.
+    // A key without access to any of it.
     let blind = shop.client("webhooks:read").await;
     assert_eq!(blind.get(&format!("{EVENTS}?cursor=5")).await.status, 200);
     assert_eq!(oldest(&blind.get(&format!("{EVENTS}?cursor=6")).await), 1);
@@ -177,7 +177,7 @@ async fn a_new_epoch_marks_what_clients_remember(engine: Engine) {
         assert_eq!(again.status, 304, "{path}");
         assert_eq!(again.header("ETag"), Some(&*new));
     }
-    // A version is what it was.
+    // A version is the same as before.
     let change = async |tag: &str| {
         let request = shop.api.request("PATCH", &lead).header("If-Match", tag);
         request.json(&json!({"name": format!("Cia {tag}")})).send().await
@@ -198,7 +198,7 @@ async fn one_backup_restored_twice_gives_two_epochs(engine: Engine) {
     let second = raised(shop.installation()).await;
     assert!(first > 1_700_000_000 && second > first, "{first} {second}");
     await_epoch(&shop.api, second).await;
-    // It outlives a restart.
+    // It remains after a restart.
     let mut shop = shop;
     shop.server.restart().await;
     assert_eq!(epoch(&shop.api).await, second);
@@ -213,7 +213,7 @@ async fn a_waiting_reader_learns_of_a_restore(engine: Engine) {
     let asked = Instant::now();
     let waiting = tokio::spawn(async move { api.get(&format!("{EVENTS}?cursor=3&wait=30")).await });
     tokio::time::sleep(Duration::from_millis(200)).await;
-    // What a restored backup is like.
+    // The state after a restore of a backup.
     let restore = "DELETE FROM events WHERE sequence > 1; UPDATE business_counters SET event_sequence = 1";
     execute(shop.installation(), engine, restore).await;
     raised(shop.installation()).await;
@@ -228,7 +228,7 @@ async fn a_total_is_counted_anew(engine: Engine) {
     }
     let total = async || shop.api.list("/2.0/leads?name=Ann").await.pagination["total"].clone();
     assert_eq!(total().await, 3);
-    // Another state of as many writes.
+    // Another state with the same number of writes.
     execute(
         shop.installation(),
         engine,

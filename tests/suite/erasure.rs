@@ -1,4 +1,4 @@
-//! Deletions that are longer than one transaction: of a contact that much is held on, and of a business.
+//! Deletions that are longer than one transaction: of a contact with many records, and of a business.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ both_engines! {
     a_large_business_is_gone_at_once_and_delays_no_other
 }
 
-/// How long the background may take on a busy machine.
+/// The maximum time for background work on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(120);
 const CONTACTS: &str = "/2.0/contacts";
 const LEADS: &str = "/2.0/leads";
@@ -35,14 +35,14 @@ impl Writer {
         Self(work, stop)
     }
 
-    /// Stops it; yields how often it has written.
+    /// Stops it; returns how often it has written.
     async fn written(self) -> usize {
         self.1.send(()).unwrap();
         self.0.await.unwrap()
     }
 }
 
-/// A contact that was called `names` names, and is linked to `leads` leads of 60 KB; with the paths of these.
+/// Creates a contact that had `names` names, and is linked to `leads` leads of 60 KB; returns it with the paths of these.
 async fn well_known(shop: &Shop, names: usize, leads: usize) -> (String, Vec<String>) {
     let body = json!({"name": "Ann Quillfeather", "email": "ann@quillfeather.example", "mobile": "07700 900123"});
     let contact = shop.api.post(CONTACTS, &body).await.created();
@@ -62,7 +62,7 @@ async fn well_known(shop: &Shop, names: usize, leads: usize) -> (String, Vec<Str
     (path, paths)
 }
 
-/// Waits until the events of the lead that is cleaned last are clean.
+/// Waits until the events of the lead that is erased last are erased.
 async fn erased(shop: &Shop, leads: &[String]) {
     let last = leads.last().unwrap().rsplit('/').next().unwrap();
     let events = format!("/2.0/events?resource=lead&record={last}");
@@ -97,7 +97,7 @@ async fn a_long_erasure_delays_no_other_request(engine: Engine) {
         assert_eq!(shop.api.get(lead.unwrap()).await.ok()["contact"], Value::Null);
     }
     erased(&shop, &leads).await;
-    // One that waited for all of it would have written once.
+    // A writer that waited for all of it would have written once.
     let written = writer.written().await;
     assert!(written > 3, "another business has written {written} times meanwhile");
     for lead in [leads.first(), leads.last()] {
@@ -120,7 +120,7 @@ async fn an_erasure_continues_after_a_crash(engine: Engine) {
     shop.server.restart().await;
     shop.api.get(&contact).await.refused(404, "contact_not_found");
     erased(&shop, &leads).await;
-    // What comes behind the leads goes on at each start.
+    // The steps after the leads continue at each start.
     let mut held = String::new();
     let deadline = Instant::now() + TIMEOUT;
     while Instant::now() < deadline {
@@ -179,7 +179,7 @@ async fn a_large_business_is_gone_at_once_and_delays_no_other(engine: Engine) {
     shop.installation().run(sample).await.succeeded();
     let writer = Writer::start(shop.rival().await);
     shop.business.delete().await;
-    // One that waited for all of it would have written once.
+    // A writer that waited for all of it would have written once.
     let written = writer.written().await;
     assert!(written > 3, "another business has written {written} times meanwhile");
     eventually("its keys know no business", TIMEOUT, async || {

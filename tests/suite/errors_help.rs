@@ -3,7 +3,7 @@
 use harness::{Answer, Engine, Installation, Shop};
 use serde_json::json;
 
-/// The address of the page, below the server's.
+/// Returns the path of the page on this server.
 #[track_caller]
 fn help(answer: &Answer, base: &str) -> String {
     let error = answer.json()["error"].take();
@@ -43,7 +43,7 @@ async fn every_error_names_its_page() {
         (anonymous.delete("/docs").await, "method_not_allowed"),
         (shop.api.get(&long).await, "uri_too_long"),
         (keyed(&json!({"site": "x"})).await, "validation_failed"),
-        // Replayed.
+        // This one is a replay.
         (keyed(&json!({"site": "x"})).await, "validation_failed"),
         (keyed(&json!({})).await, "idempotency_key_reused"),
     ] {
@@ -109,7 +109,7 @@ async fn the_page_of_a_code_is_a_page() {
         .refused(405, "method_not_allowed");
 }
 
-/// Every code that the document names has a page.
+/// Checks that every code in the document has a page.
 #[tokio::test]
 async fn every_code_of_the_document_has_a_page() {
     let shop = Shop::open(Engine::Sqlite).await;

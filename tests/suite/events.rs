@@ -26,10 +26,10 @@ both_engines! {
 }
 
 const EVENTS: &str = "/2.0/events";
-/// As long as the requests here say that they wait, so that one which waits in vain takes longer.
+/// The wait of the requests here, so that a request that waits in vain takes longer.
 const WAIT: Duration = Duration::from_secs(30);
 
-/// A part of the log, and where to go on.
+/// A part of the log, and the position to continue from.
 struct Part {
     items: Vec<Value>,
     next_cursor: Value,
@@ -65,7 +65,7 @@ impl Part {
         self.items.iter().map(|item| item[member].clone()).collect()
     }
 
-    /// The names of the events.
+    /// Returns the names of the events.
     fn names(&self) -> Vec<&str> {
         self.items.iter().filter_map(|item| item["event"].as_str()).collect()
     }
@@ -298,7 +298,7 @@ async fn a_waiting_request_is_answered_at_once(engine: Engine) {
     for number in 0..5 {
         let api = shop.api.clone();
         let waiting = tokio::spawn(async move { read(&api, &format!("cursor={position}&wait=30")).await });
-        // Whether the lead comes before the waiting begins or after makes no difference.
+        // It does not matter whether the lead comes before the wait begins or after.
         tokio::time::sleep(Duration::from_millis(number * 50)).await;
         let asked = Instant::now();
         shop.lead(&json!({"name": format!("Lead {number}")})).await;
@@ -328,7 +328,7 @@ async fn a_request_that_waits_in_vain_is_answered_in_time(engine: Engine) {
             "{query}"
         );
     }
-    // Where there is something, no request waits.
+    // If there are events, no request waits.
     let asked = Instant::now();
     assert_eq!(read(&shop.api, "wait=30").await.items.len(), 1);
     assert!(asked.elapsed() < WAIT);
@@ -377,7 +377,7 @@ async fn a_stopping_server_answers_waiting_requests(engine: Engine) {
             request.attempt().await
         });
     }
-    // Time for most of them to be taken up; those that are not are not accepted any more.
+    // By then most of them are accepted; the others will not be.
     tokio::time::sleep(Duration::from_millis(500)).await;
     let asked = Instant::now();
     let status = shop.server.terminate().await;

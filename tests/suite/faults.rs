@@ -1,4 +1,4 @@
-//! What a refusal reports of a body: all of its faults.
+//! Refusals report all faults of a body.
 
 use harness::{Answer, Engine, Shop, both_engines};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ both_engines! {
     every_unknown_tag_is_reported
 }
 
-/// The fields of all the faults, as often as each is named.
+/// Returns the fields of all the faults, as often as each is named.
 fn fields(answer: &Answer) -> Vec<String> {
     let error = answer.refused(422, "validation_failed");
     let errors = error["details"]["errors"].as_array().unwrap();

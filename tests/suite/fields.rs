@@ -1,4 +1,4 @@
-//! How much of a record is shown: `view` and `fields`.
+//! The parts of a record that are shown: `view` and `fields`.
 
 use std::collections::BTreeSet;
 
@@ -37,7 +37,7 @@ const FULL: [&str; 10] = [
     "version", "session", "avatar", "assign", "tag", "stat", "reopen", "vehicles", "data", "ai",
 ];
 
-/// A shop with one lead, and the path to it.
+/// Returns a shop with one lead, and the path to it.
 async fn shop_with_lead(engine: Engine) -> (Shop, String) {
     let shop = Shop::open(engine).await;
     let body = json!({

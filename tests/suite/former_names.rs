@@ -1,4 +1,4 @@
-//! What becomes of records that name what there is no more, or what is called otherwise now.
+//! Records that refer to names that no longer exist, or have changed.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Input that means harm, or means nothing. It is stored or refused, but it is never the server's fault.
+//! Malicious or meaningless input is stored or refused, but it never makes the server fail.
 
 use harness::{Engine, Shop, both_engines, url_query};
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ both_engines! {
 
 const LEADS: &str = "/2.0/leads";
 
-/// Sends a create as text; the server must survive it with any answer.
+/// Sends a create as text; the server may give any answer but must not fail.
 async fn harmless(shop: &Shop, body: &str) -> u16 {
     let answer = shop.api.request("POST", LEADS).body(body.to_owned()).send().await;
     answer.not_our_fault();
@@ -39,7 +39,7 @@ async fn every_character_survives_a_round_trip(engine: Engine) {
         "\"quotes\" \\ 'and' /slashes/",
     ];
     for text in texts {
-        // A name is one line.
+        // A name is a single line.
         let name = text.replace(['\n', '\r'], " ");
         let body = json!({"name": name, "channel_id": text, "data": {text: {"deep": [text]}}});
         let made = shop.lead(&body).await;
@@ -112,7 +112,7 @@ async fn half_characters_do_no_harm(engine: Engine) {
     let shop = Shop::open(engine).await;
     for text in [r"\ud800", r"\udc00", r"\ud800\ud800", r"\ud83d x"] {
         assert_eq!(harmless(&shop, &format!(r#"{{"name":"{text}"}}"#)).await, 400);
-        // What the detail holds is not looked into, but it has to be text.
+        // The content of the detail is not inspected, but must be text.
         harmless(&shop, &format!(r#"{{"data":{{"message":"{text}"}}}}"#)).await;
         harmless(&shop, &format!(r#"{{"data":{{"{text}":1}}}}"#)).await;
     }
@@ -200,7 +200,7 @@ async fn repeated_members_do_no_harm(engine: Engine) {
     }
 }
 
-/// Text that does not compress, so that no index makes room for it by chance.
+/// Returns text that cannot be compressed, so that it does not fit into an index by chance.
 fn noise(length: usize) -> String {
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     let mut letter = || {
@@ -246,7 +246,7 @@ async fn markup_and_statements_are_just_text(engine: Engine) {
     ] {
         let lead = shop.lead(&json!({"name": text, "data": {text: text}})).await;
         assert_eq!((&lead["name"], &lead["data"][text]), (&json!(text), &json!(text)));
-        // A text with a wildcard is another question.
+        // A text with a wildcard is a different filter.
         if !text.contains('%') {
             let found = shop.api.list(&url_query(LEADS, [("name", text)])).await;
             assert_eq!(found.column("name"), [text]);
@@ -311,7 +311,7 @@ async fn long_queries_do_no_harm(engine: Engine) {
     ] {
         shop.api.get(&format!("{LEADS}?{query}")).await.not_our_fault();
     }
-    // Longer than any head may be: refused, or the connection is closed.
+    // A head longer than the limit is refused, or the connection is closed.
     let endless = shop
         .api
         .request("GET", &format!("{LEADS}?name={}", "x".repeat(1_000_000)));

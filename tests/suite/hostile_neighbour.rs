@@ -1,4 +1,4 @@
-//! One business does its worst within its rate limit; another one's requests are answered as if it were alone.
+//! One business sends the costliest requests within its rate limit; another one's requests are answered as if it were alone.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,19 +14,19 @@ both_engines! {
     a_hostile_neighbour_slows_no_other_business
 }
 
-/// The neighbour's slowest request but one in a hundred takes less, however busy the machine is with other work. How much less
-/// `cargo xtask bench` measures.
+/// A limit for all requests of the neighbour except the slowest one in a hundred, on a machine with other work.
+/// `cargo xtask bench` measures the real times.
 const P99: Duration = Duration::from_secs(10);
-/// The process may grow by this much, in bytes, with some forty of the largest answers under way at once.
+/// The maximum growth of the process in bytes, while some forty of the largest answers are sent at once.
 const GROWTH: u64 = 150 * 1024 * 1024;
-/// Within this an event of the neighbour reaches its endpoint.
+/// The maximum time until an event of the neighbour reaches its endpoint.
 const DELIVERY: Duration = Duration::from_secs(60);
 /// The requests that the default rate limit allows a business in a minute.
 const RATE_LIMIT: u32 = 300;
 
-/// How many large leads the hostile business has.
+/// The number of large leads of the hostile business.
 const LEADS: usize = 300;
-/// How many of them concern the contact that is deleted, and how many names it had.
+/// The number of them that concern the contact that is deleted, and the number of names it had.
 const LINKED: usize = 100;
 /// The bytes of text in each of them; a lead's data may have 64 KiB.
 const DATA: usize = 60_000;
@@ -64,13 +64,13 @@ async fn a_hostile_neighbour_slows_no_other_business(engine: Engine) {
     });
 }
 
-/// What the hostile business works with.
+/// The resources of the hostile business.
 struct Target {
     contact: Value,
     webhooks: Vec<Value>,
 }
 
-/// Fills the hostile business as far as one may, while no rate limit holds.
+/// Fills the hostile business up to its limits, while no rate limit applies.
 async fn prepare(shop: &Shop, receiver: &Receiver) -> Target {
     let contact = shop
         .api
@@ -103,7 +103,7 @@ async fn prepare(shop: &Shop, receiver: &Receiver) -> Target {
     Target { contact, webhooks }
 }
 
-/// Everything at once, within the rate limit.
+/// Sends everything at once, within the rate limit.
 async fn attack(shop: &Shop, target: &Target, storm: &Storm) {
     let mut attackers = JoinSet::new();
     let mut send = |times: usize, method: &'static str, path: String, body: Option<String>| {
@@ -114,7 +114,7 @@ async fn attack(shop: &Shop, target: &Target, storm: &Storm) {
                 if let Some(body) = body {
                     request = request.body(body);
                 }
-                // One whose connection is cut has its answer as well.
+                // A request whose connection is cut counts as answered.
                 if let Ok(answer) = request.attempt().await {
                     storm.note(answer.status, &path);
                 }
@@ -185,7 +185,7 @@ async fn attack(shop: &Shop, target: &Target, storm: &Storm) {
     storm.assert_no_failure();
 }
 
-/// Requests the largest answers there are, and reads nothing of them.
+/// Requests the largest answers, and reads none of their bytes.
 async fn read_nothing(shop: &Shop) -> Vec<Raw> {
     let token = shop.business.key("leads:read").await.token;
     let request =
@@ -199,7 +199,7 @@ async fn read_nothing(shop: &Shop) -> Vec<Raw> {
     clients
 }
 
-/// Presents bad tokens by the dozen, from the address that all clients in this test have.
+/// Presents dozens of bad tokens from the address of all clients in this test.
 async fn guess_tokens(server: &Server) {
     let guesser = server.client("fck_aaaaaaaaaaaaaaaa.nonsense");
     for _ in 0..120 {
@@ -207,7 +207,7 @@ async fn guess_tokens(server: &Server) {
     }
 }
 
-/// The neighbour's day: creates, reads and lists until the storm is over. Yields how long each request took, in order.
+/// Acts as the neighbour: creates, reads and lists until the attack is over. Returns the times of the requests, in order.
 async fn live(neighbour: &Client, storm: &Storm) -> Vec<Duration> {
     let mut seen = Vec::new();
     let timed = async |seen: &mut Vec<Duration>, request: &str, body: Option<&Value>| {
@@ -217,7 +217,7 @@ async fn live(neighbour: &Client, storm: &Storm) -> Vec<Duration> {
             None => neighbour.get(request).await,
         };
         seen.push(asked.elapsed());
-        // Its own rate limit holds for it as well.
+        // Its own rate limit applies to it as well.
         if answer.status != 429 {
             answer.not_our_fault();
             assert!(answer.status < 400, "{request} answered {}", answer.status);
@@ -237,7 +237,7 @@ async fn live(neighbour: &Client, storm: &Storm) -> Vec<Duration> {
     seen
 }
 
-/// What the attackers were answered, and whether they are done.
+/// The answers that the attackers got, and whether they are done.
 #[derive(Clone, Default)]
 struct Storm {
     over: Arc<AtomicBool>,

@@ -1,4 +1,4 @@
-//! The edge of HTTP: heads beyond the bounds, who is blocked, what answers' headers say, and clients that do not read.
+//! The edge of HTTP: heads beyond the bounds, blocked addresses, the headers of answers, and clients that do not read.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ both_engines! {
 
 const KIB: usize = 1024;
 
-/// Asserts what holds for every answer, and that it refuses so.
+/// Asserts the properties of every answer, and a refusal with this status and code.
 #[track_caller]
 fn refused(answer: &Answer, status: u16, code: &str) {
     answer.refused(status, code);
@@ -21,7 +21,7 @@ fn refused(answer: &Answer, status: u16, code: &str) {
     assert_eq!(answer.header("Cache-Control"), Some("private, no-store"), "{code}");
 }
 
-/// What the server says to a GET of this target with these further header lines.
+/// Returns the answer to a GET of this target with these further header lines.
 async fn get(server: &Server, target: &str, headers: &str) -> Answer {
     let request = format!("GET {target} HTTP/1.1\r\nHost: any\r\nConnection: close\r\n{headers}\r\n");
     Raw::exchange(server, request.as_bytes()).await
@@ -50,7 +50,7 @@ async fn a_long_target_is_refused_on_every_path() {
     assert_eq!(answer.header("X-Request-Id"), Some("mine"));
     let head = shop.api.request("HEAD", &target).send().await;
     assert_eq!((head.status, head.text()), (414, ""));
-    // Fragments, other forms and other methods are no way around it.
+    // Fragments, other forms and other methods do not circumvent it.
     for line in [
         format!("GET /healthz#{} HTTP/1.1", "x".repeat(20 * KIB)),
         format!("GET http://any/{} HTTP/1.1", "x".repeat(16 * KIB)),
@@ -175,13 +175,13 @@ async fn bodies_are_no_heads() {
     }
 }
 
-/// Fails three times in a way that counts; yields the code of one more try.
+/// Fails three times in a way that counts; returns the code of one more try.
 async fn fail(shop: &Shop, forwarded_for: &str) -> String {
     let ask = async || {
         let request = shop.server.client("nonsense").request("GET", "/2.0/leads");
         request.header("X-Forwarded-For", forwarded_for).send().await
     };
-    // Six, since a minute may end in between.
+    // There are six, since a minute may end in between.
     for _ in 0..6 {
         ask().await;
     }
@@ -251,7 +251,7 @@ async fn answers_to_credentials_are_kept_apart(engine: Engine) {
         anonymous.get("/2.0/leads").await,
         anonymous.get("/2.0/nothing").await,
     ] {
-        // What has an ETag its caller may keep, and asks each time whether it still holds.
+        // The caller may cache an answer with an ETag, and revalidates it each time.
         let caching = match answer.header("ETag") {
             Some(_) => "private, no-cache",
             None => "private, no-store",

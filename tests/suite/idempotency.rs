@@ -1,4 +1,4 @@
-//! `Idempotency-Key`: a request that is sent again is answered again, and done once.
+//! `Idempotency-Key`: a repeated request is answered again, but done only once.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +32,7 @@ async fn create(client: &Client, key: &str, body: &Value) -> Answer {
     client.request("POST", LEADS).key(key).json(body).send().await
 }
 
-/// Asserts that the second answer is the first one once more.
+/// Asserts that the second answer repeats the first one.
 #[track_caller]
 fn replayed(first: &Answer, second: &Answer) {
     assert_eq!(first.header(REPLAY), None);
@@ -211,7 +211,7 @@ async fn a_replay_needs_the_scope_of_the_first_request(engine: Engine) {
 
 async fn refused_fields_are_replayed(engine: Engine) {
     let shop = Shop::open(engine).await;
-    // One fault that the shape of the body shows, and one that only the business's lists show.
+    // One fault is in the shape of the body, and one is only found with the business's lists.
     for (key, body) in [("shape", json!({"site": "x"})), ("meaning", json!({"site": 99}))] {
         let first = create(&shop.api, key, &body).await;
         first.invalid(&["site"]);

@@ -50,7 +50,7 @@ async fn a_key_may_have_all_scopes_or_none(engine: Engine) {
     let shop = Shop::open(engine).await;
     assert_eq!(shop.business.key("none").await.json["scopes"], json!([]));
     let all = shop.business.key("all").await.json["scopes"].take();
-    // The contract's list, and what the decisions add to it.
+    // The contract's list, and the additions of the decisions.
     let known = "leads:read leads:write leads:delete contacts:read contacts:write contacts:delete contact-notes:read \
         contact-notes:write contact-notes:delete contact-login:write vehicles:read vehicles:write vehicle-pricing:read \
         vehicle-drives:write vehicle-documents:read vehicle-documents:write vehicle-documents:delete \
@@ -112,7 +112,7 @@ async fn a_revoked_key_stays_revoked(engine: Engine) {
     let mut shop = Shop::open(engine).await;
     let key = shop.business.key("leads:read").await;
     for _ in 0..2 {
-        // Doing it again is no mistake.
+        // A repetition is not a mistake.
         shop.installation().run(["key", "revoke", &key.id]).await.succeeded();
     }
     shop.server.restart().await;
@@ -125,7 +125,7 @@ async fn a_revoked_key_stays_revoked(engine: Engine) {
 
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// What the list shows of a key.
+/// Returns the list's entry of a key.
 async fn listed(shop: &Shop, id: &str) -> Value {
     let keys = shop.installation().run(["key", "list", "--json"]).await.json();
     let key = keys.as_array().unwrap().iter().find(|key| key["key_id"] == id);
@@ -174,7 +174,7 @@ async fn bound(shop: &Shop, from: &str) -> Key {
     shop.installation().key(&arguments).await
 }
 
-/// Asks as a proxy does that passes on what another sent.
+/// Sends a request as a proxy does that forwards another's.
 async fn from(shop: &Shop, token: &str, address: &str) -> Answer {
     let request = shop.server.client(token).request("GET", "/2.0/leads");
     request.header("X-Forwarded-For", address).send().await
@@ -189,7 +189,7 @@ async fn a_key_is_bound_to_addresses(engine: Engine) {
     assert_eq!(elsewhere.json["from"], json!(["192.0.2.0/28", "2001:db8::/32"]));
     assert_eq!(listed(&shop, &elsewhere.id).await["from"], elsewhere.json["from"]);
     assert!(shop.business.key("leads:read").await.json.get("from").is_none());
-    // Without a trusted proxy what is forwarded is but a claim.
+    // Without a trusted proxy, a forwarded address is only a claim.
     from(&shop, &here.token, "192.0.2.1").await.ok();
     from(&shop, &elsewhere.token, "192.0.2.1")
         .await

@@ -54,7 +54,7 @@ async fn a_prospect_becomes_a_lead(engine: Engine) {
     assert_eq!(lead["data"], shown_detail(data));
     let events = shop.api.list("/2.0/events?event=lead.created").await.items;
     assert_eq!(events[0]["data"], lead);
-    // Other names of the same thing are as good.
+    // Other names of the same type are accepted too.
     for kind in ["text/xml; charset=utf-8", "application/xml;charset=UTF-8"] {
         let request = shop.api.request("POST", ADF).header("Content-Type", kind);
         request.body(document("")).send().await.created();
@@ -142,7 +142,7 @@ async fn what_a_parser_takes_long_for_is_refused(engine: Engine) {
     ] {
         send(&shop.api, &document).await.invalid(&["body"]);
     }
-    // What only looks like elements is none.
+    // Text that looks like elements is not parsed as such.
     let hidden = "<x xmlns:a='b'>".repeat(1_000);
     for quoted in [
         format!("<!-- {hidden} -->"),

@@ -1,4 +1,4 @@
-//! What an analyst makes of leads: rating, summary and the read beside them, in the background.
+//! The analyst's work on leads: rating, summary and the read status, in the background.
 
 use std::time::Duration;
 
@@ -13,8 +13,8 @@ both_engines! {
 }
 
 const LEADS: &str = "/2.0/leads";
-/// What a killed server was about to read waits until its lease is over.
-const SOON: Duration = Duration::from_secs(60);
+/// The maximum time until a conversation is read that a killed server had leased.
+const TIMEOUT: Duration = Duration::from_secs(60);
 const SPAM: &str = "Dear website owner, we are an SEO agency and guarantee first page rankings on Google. Buy cheap backlinks now: \
                     https://seo-rankings.example/buy https://backlinks.example/cheap. Reply for a free audit of your website!";
 
@@ -22,7 +22,7 @@ async fn shop_with_rules(engine: Engine) -> Shop {
     Shop::open_with(engine, |serve| serve.env("FORECOURT_LEAD_AI", "rules")).await
 }
 
-/// Creates a lead with that message; yields its path.
+/// Creates a lead with this message; returns its path.
 async fn enquiry(shop: &Shop, message: &str) -> String {
     let lead = json!({
         "name": "Ann Smith", "email": "ann@example.com", "type": "email", "channel": "website", "data": {"message": message},
@@ -30,9 +30,9 @@ async fn enquiry(shop: &Shop, message: &str) -> String {
     format!("{LEADS}/{}", shop.lead(&lead).await["id"])
 }
 
-/// The lead once it was read.
+/// Returns the lead once it was read.
 async fn read(shop: &Shop, path: &str) -> Value {
-    eventually("the lead was read", SOON, async || {
+    eventually("the lead was read", TIMEOUT, async || {
         let lead = shop.api.get(path).await.ok();
         if lead["ai"].is_null() { Err(lead) } else { Ok(lead) }
     })
@@ -64,7 +64,7 @@ async fn a_lead_is_rated_and_rated_again_with_each_message(engine: Engine) {
 
     let body = json!({"direction": "in", "channel": "website", "subject": "", "body": "Sorry, I bought one elsewhere. Please remove me."});
     shop.api.post(&format!("{path}/messages"), &body).await.created();
-    let read_again = eventually("the message was read", SOON, async || {
+    let read_again = eventually("the message was read", TIMEOUT, async || {
         let read = shop.api.get(&path).await.ok();
         if read["rating"] == 1 { Ok(read) } else { Err(read) }
     })
@@ -89,7 +89,7 @@ async fn high_confidence_junk_leaves_the_inbox_unless_it_was_answered(engine: En
     shop.api.post(&format!("{answered}/messages"), &reply).await.created();
     let spam = json!({"direction": "in", "channel": "website", "subject": "", "body": SPAM});
     shop.api.post(&format!("{answered}/messages"), &spam).await.created();
-    let lead = eventually("the message was read", SOON, async || {
+    let lead = eventually("the message was read", TIMEOUT, async || {
         let lead = shop.api.get(&answered).await.ok();
         if lead["ai"]["junk"] == true {
             Ok(lead)
@@ -104,7 +104,7 @@ async fn high_confidence_junk_leaves_the_inbox_unless_it_was_answered(engine: En
 async fn each_lead_is_read_once_by_two_servers_of_which_one_is_killed(engine: Engine) {
     let mut shop = shop_with_rules(engine).await;
     let other = match engine {
-        // A file has one server.
+        // A file has only one server.
         Engine::Sqlite => None,
         Engine::Postgres => {
             let serve = shop.installation().serve().env("FORECOURT_LEAD_AI", "rules");

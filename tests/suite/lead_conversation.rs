@@ -1,4 +1,4 @@
-//! What is written on leads: the messages of their conversations, notes for the staff, and the contact that a sender seems to be.
+//! The texts on leads: the messages of their conversations, notes for the staff, and the suggested contact of a sender.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ async fn say(api: &Client, lead: &str, body: &Value) -> Answer {
     api.post(&format!("{lead}/messages"), body).await
 }
 
-/// The path to a new lead that came by email from Ann.
+/// Returns the path to a new lead that came by email from Ann.
 async fn by_mail(shop: &Shop) -> String {
     let lead = json!({
         "name": "Ann", "email": "ann@example.com", "channel": "email", "notify": false, "data": {"subject": "Golf"},
@@ -132,7 +132,7 @@ async fn what_is_no_message_is_refused(engine: Engine) {
         (message(json!({"body": {}})), &["body"]),
     ] {
         shop.api.post(&messages, &body).await.invalid(fields);
-        // Fields come before the lead.
+        // Fields are checked before the lead.
         shop.api.post("/2.0/leads/987654/messages", &body).await.invalid(fields);
     }
     let whole = message(json!({"subject": "ä".repeat(255), "body": "ä".repeat(20_000), "channel": null}));
@@ -218,7 +218,7 @@ async fn a_reply_by_email_is_mailed_in_its_thread(engine: Engine) {
         assert_eq!(header(1, name), header(0, "Message-ID"), "{letters:?}");
     }
     assert_ne!(header(1, "Message-ID"), header(0, "Message-ID"));
-    // What goes another way, or comes in, is no mail.
+    // Messages on other channels, or that come in, are not mailed.
     say(
         &shop.api,
         &path,
@@ -242,8 +242,8 @@ async fn a_retry_sends_no_second_mail(engine: Engine) {
     let (first, second) = tokio::join!(send(), send());
     assert_eq!(first.created(), second.created());
     assert_eq!(send().await.created(), first.created());
-    // Mails that wait together are sent side by side: only one that is queued after another has arrived comes after all
-    // that were queued with that one.
+    // Waiting mails are sent concurrently: only one that is queued after another has arrived comes after all that were queued
+    // with that one.
     for name in ["Next", "Last"] {
         shop.lead(&json!({"name": name})).await;
         wait_for("the notice arrives", POST, async || {
@@ -267,7 +267,7 @@ async fn a_reply_that_cannot_be_sent_is_refused_and_not_added(engine: Engine) {
         assert!(shop.api.list(&format!("{lead}/messages")).await.items.is_empty());
     }
     assert_eq!(shop.api.get(&path).await.ok(), before);
-    // What is wrong with the request comes first.
+    // Faults of the request are reported first.
     say(&shop.api, &path, &json!({"direction": "out", "body": ""}))
         .await
         .invalid(&["body"]);
@@ -305,7 +305,7 @@ async fn a_reply_waits_for_no_mail_server_that_is_only_slow(engine: Engine) {
     let office = PostOffice::silent().await;
     let shop = Shop::open_with(engine, |serve| serve.env("FORECOURT_SMTP_URL", office.url())).await;
     let path = by_mail(&shop).await;
-    // The server takes its time over the content; the message is added all the same, and the mail is on its way.
+    // The server takes its time over the content; the message is added all the same, and the mail is being sent.
     say(&shop.api, &path, &json!({"direction": "out", "body": "Hello"}))
         .await
         .created();
@@ -355,7 +355,7 @@ async fn notes_are_for_the_staff_alone(engine: Engine) {
             .await
             .refused(404, "lead_not_found");
     }
-    // They change nothing of the lead, show nowhere else, and nothing is emitted.
+    // They do not change the lead, are shown nowhere else, and cause no event.
     assert_eq!(shop.api.get(&path).await.ok(), lead);
     let after = shop.api.get("/2.0/events?cursor=latest").await.json();
     assert_eq!(after["meta"]["position"], position["meta"]["position"]);
@@ -480,7 +480,7 @@ async fn a_contact_is_suggested_and_never_linked(engine: Engine) {
         change(json!({"contact": null, "mobile": null, "phone": "07700 900123"})).await,
         json!({"contact": ann, "by": "phone"})
     );
-    // Of two that it may be, neither is suggested.
+    // If two contacts are possible, neither is suggested.
     shop.api
         .post(CONTACTS, &json!({"name": "Bob", "email": "bob@example.com"}))
         .await

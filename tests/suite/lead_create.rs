@@ -25,7 +25,7 @@ both_engines! {
 
 const LEADS: &str = "/2.0/leads";
 
-/// A lead's detail as it is shown of a lead that concerns no vehicle and is no junk.
+/// Returns a lead's detail as it is shown for a lead that concerns no vehicle and is not junk.
 pub(crate) fn shown_detail(mut own: Value) -> Value {
     let members = own.as_object_mut().expect("a detail is an object");
     for added in ["vehicle", "junk"] {
@@ -41,7 +41,7 @@ async fn a_lead_of_nothing_has_every_default(engine: Engine) {
     let (id, created) = (lead["id"].as_i64().unwrap(), lead["created"].as_i64().unwrap());
     assert!(id > 0 && (start..=now()).contains(&created));
     assert_eq!(lead["updated"], created);
-    // Whether an AI has read it by now is its own affair.
+    // The AI may or may not have read it by now.
     lead.as_object_mut()
         .unwrap()
         .retain(|member, _| !["id", "created", "updated"].contains(&member.as_str()));

@@ -1,4 +1,4 @@
-//! Leads that are made of mails by `forecourt lead import`.
+//! Leads that `forecourt lead import` makes of mails.
 
 use harness::{Engine, Shop, both_engines};
 use serde_json::{Value, json};
@@ -49,7 +49,7 @@ async fn a_mail_becomes_a_lead_once(engine: Engine) {
     );
     let events = shop.api.list("/2.0/events?event=lead.created").await.items;
     assert_eq!(events.len(), 2);
-    // Neither again, nor once the lead is gone.
+    // It is not made again, even once the lead is deleted.
     shop.api.delete(&format!("/2.0/leads/{}", leads[1]["id"])).await.ok();
     assert_eq!(outcomes(&import().await), ["known", "known"]);
     assert_eq!(shop.api.list("/2.0/leads").await.items.len(), 1);

@@ -14,7 +14,7 @@ both_engines! {
     no_value_adds_lines_to_a_mail
 }
 
-/// How long a mail may take, also one that a server which died had in its hands.
+/// The maximum time for a mail, even one that a server held when it died.
 const POST: Duration = Duration::from_secs(100);
 
 async fn mails_arrive(installation: &Installation, count: usize) {
@@ -85,7 +85,7 @@ async fn mails_that_were_not_sent_before_a_crash_are_sent_after_it(engine: Engin
     }
     shop.server.kill9().await;
     shop.server.restart().await;
-    // One that was on its way when the server died may come twice.
+    // A mail that was being sent when the server died may come twice.
     wait_for("every mail arrives", POST, async || {
         let mails = shop.installation().mails();
         names.iter().all(|name| mails.iter().any(|mail| mail.contains(name)))

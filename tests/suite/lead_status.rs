@@ -16,7 +16,7 @@ both_engines! {
     a_lead_closed_while_no_server_ran_reopens
 }
 
-/// How long the background work may take to notice that a day has come.
+/// The maximum time until the background work notices a new day.
 const BACKGROUND: Duration = Duration::from_secs(90);
 
 const NAMES: [&str; 6] = ["new", "new_message", "read", "replied", "closed", "junk"];

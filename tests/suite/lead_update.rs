@@ -18,7 +18,7 @@ both_engines! {
     simultaneous_changes_do_not_undo_each_other
 }
 
-/// A shop with a lead that has a value in every field, and the path to it.
+/// Returns a shop with a lead that has a value in every field, and the path to it.
 async fn shop_with_lead(engine: Engine) -> (Shop, String) {
     let shop = Shop::open(engine).await;
     let lead = shop.lead(&content()).await;

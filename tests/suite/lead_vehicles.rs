@@ -1,4 +1,4 @@
-//! The vehicles that a lead concerns: named with a new lead, associated, listed, taken off, and looked for from both sides.
+//! The vehicles that a lead concerns: named with a new lead, associated, listed, removed, and searched for from both sides.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ both_engines! {
 const LEADS: &str = "/2.0/leads";
 const VEHICLES: &str = "/2.0/vehicles";
 
-/// Makes a vehicle of this; yields its id and its tag.
+/// Creates a vehicle from this body; returns its id and its tag.
 async fn vehicle(api: &Client, body: &Value) -> (i64, String) {
     let vehicle = api.post(VEHICLES, body).await.created();
     (
@@ -41,7 +41,7 @@ async fn vehicle(api: &Client, body: &Value) -> (i64, String) {
     )
 }
 
-/// Makes that many vehicles, of which nothing is known; yields their ids, oldest first.
+/// Creates `count` vehicles without data; returns their ids, oldest first.
 async fn vehicles(api: &Client, count: usize) -> Vec<i64> {
     let mut ids = Vec::new();
     for _ in 0..count {
@@ -50,7 +50,7 @@ async fn vehicles(api: &Client, count: usize) -> Vec<i64> {
     ids
 }
 
-/// The path to a new lead's vehicles.
+/// Returns the path to a new lead's vehicles.
 async fn lead(shop: &Shop) -> String {
     format!("{}/vehicles", shop.lead_path("Ann").await)
 }
@@ -59,7 +59,7 @@ async fn associate(api: &Client, lead: &str, vehicle: i64) -> Answer {
     api.post(lead, &json!({"vehicle": vehicle})).await
 }
 
-/// The ids of a lead's vehicles, in the order of their list.
+/// Returns the ids of a lead's vehicles, in the order of their list.
 async fn listed(api: &Client, lead: &str) -> Vec<i64> {
     let list = api.list(lead).await;
     let ids: Vec<_> = list.items.iter().filter_map(|item| item["vehicle"].as_i64()).collect();
@@ -67,14 +67,14 @@ async fn listed(api: &Client, lead: &str) -> Vec<i64> {
     ids
 }
 
-/// The names of the leads that concern a vehicle, newest first.
+/// Returns the names of the leads that concern a vehicle, newest first.
 async fn asking_for(api: &Client, vehicle: i64) -> Vec<Value> {
     let list = api.list(&format!("{LEADS}?vehicle={vehicle}")).await;
     assert_eq!(list.pagination["total"], list.items.len(), "{list:?}");
     list.column("name")
 }
 
-/// The number in a path such as `/2.0/leads/7/vehicles`.
+/// Returns the number in a path such as `/2.0/leads/7/vehicles`.
 fn number(path: &str) -> i64 {
     path.split('/').find_map(|part| part.parse().ok()).unwrap()
 }
@@ -134,7 +134,7 @@ async fn what_names_no_vehicle_is_refused(engine: Engine) {
     let (id, tag) = vehicle(&shop.api, &json!({})).await;
     let (gone, gone_tag) = vehicle(&shop.api, &json!({})).await;
     shop.api.delete(&format!("{VEHICLES}/{gone}")).await.ok();
-    // Tags are unique within a business alone, so the rival's third is one that the shop has not.
+    // Tags are unique only within a business, so the shop does not have the rival's third one.
     vehicles(&rival, 2).await;
     let (theirs, their_tag) = vehicle(&rival, &json!({})).await;
     for (body, field) in [
@@ -168,7 +168,7 @@ async fn what_names_no_vehicle_is_refused(engine: Engine) {
     let request = shop.api.request("POST", &lead).body("{");
     request.send().await.refused(400, "json_invalid");
     assert!(listed(&shop.api, &lead).await.is_empty());
-    // One of the two is enough where the other says nothing.
+    // One of the two is enough if the other is empty.
     let body = json!({"vehicle": id, "vehicle_tag": null, "unknown": 1});
     shop.api.post(&lead, &body).await.ok();
 }
@@ -267,7 +267,7 @@ async fn a_retry_gets_the_same_answer(engine: Engine) {
     let removed = send("DELETE", &path, "remove", &Value::Null).await;
     removed.ok();
     replayed(&removed, &send("DELETE", &path, "remove", &Value::Null).await);
-    // What was refused stays refused, and what was made is not made again.
+    // A refused request stays refused, and a successful one is not repeated.
     replayed(&duplicate, &send("POST", &lead, "add-again", &body).await);
     replayed(&first, &send("POST", &lead, "add", &body).await);
     assert!(listed(&shop.api, &lead).await.is_empty());
@@ -435,7 +435,7 @@ async fn leads_are_found_by_their_vehicle(engine: Engine) {
     let list = shop.api.list(&format!("{LEADS}?vehicle={}&site=2", ids[1])).await;
     assert_eq!((list.items.len(), &list.pagination["total"]), (5, &json!(5)));
 
-    // The total follows at once.
+    // The total is updated at once.
     let lead = lead(&shop).await;
     associate(&shop.api, &lead, ids[0]).await.ok();
     assert_eq!(shop.api.list(&query).await.pagination["total"], 21);
@@ -502,7 +502,7 @@ async fn associations_are_changes_of_the_lead(engine: Engine) {
     assert_eq!((&events[2]["data"], &events[3]["data"]), (&associated, &after));
 }
 
-/// The first is the one that was associated first, whatever its id.
+/// The first is the one that was associated first, regardless of its id.
 async fn a_lead_shows_its_vehicles_in_their_order(engine: Engine) {
     let shop = Shop::open(engine).await;
     let ids = vehicles(&shop.api, 3).await;
@@ -526,12 +526,12 @@ async fn a_lead_shows_its_vehicles_in_their_order(engine: Engine) {
     };
     let (vehicles, first, etag) = shown().await;
     assert_eq!((vehicles, first), (json!([ids[2], ids[0], ids[1]]), json!(ids[2])));
-    // What is gone is left out, and known as another state.
+    // A deleted vehicle is left out, and the entity tag changes.
     shop.api.delete(&format!("{VEHICLES}/{}", ids[2])).await.ok();
     let (vehicles, first, after) = shown().await;
     assert_eq!((vehicles, first), (json!([ids[0], ids[1]]), json!(ids[0])));
     assert_ne!(after, etag);
-    // A member of the caller's own goes before it, and what was read can be written back.
+    // The caller's own member has precedence, and the data can be written back as read.
     let data = shop.api.get(&path).await.ok()["data"].clone();
     let same = shop.api.patch(&path, &json!({"data": data})).await.ok();
     assert_eq!(same["version"], 3);

@@ -20,12 +20,12 @@ async fn shop(engine: Engine) -> Shop {
     .await
 }
 
-/// Listens to the shop, with these arguments besides.
+/// Listens to the shop, with these additional arguments.
 async fn listen(shop: &Shop, url: &str, arguments: &[&str]) -> Job {
     listen_with(shop, url, arguments, &[]).await
 }
 
-/// Listens to the shop, with these arguments and variables besides.
+/// Listens to the shop, with these additional arguments and variables.
 async fn listen_with(shop: &Shop, url: &str, arguments: &[&str], variables: &[(&str, &str)]) -> Job {
     let token = shop.business.key(SCOPES).await.token;
     let server = shop.server.base_url();
@@ -35,7 +35,7 @@ async fn listen_with(shop: &Shop, url: &str, arguments: &[&str], variables: &[(&
     shop.installation().start(arguments, &variables)
 }
 
-/// The first so many lines as documents.
+/// Returns the first `number` lines as documents.
 async fn documents(job: &Job, number: usize) -> Vec<Value> {
     let lines = job.lines(number).await;
     let document = |line: &String| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
@@ -237,7 +237,7 @@ async fn a_refusal_ends_it_with_one_line() {
     assert!(!outcome.stderr.contains(key.secret()), "{outcome:?}");
     run("", &server).await.failed_naming("FORECOURT_TOKEN");
     run("a\nb", &server).await.failed_naming("token");
-    // What answers there is a receiver.
+    // The server at that address is a receiver.
     run(&key.token, &receiver.url("")).await.failed_naming("no Forecourt");
     run(&key.token, "127.0.0.1:8080").await.failed_naming("--server");
 }

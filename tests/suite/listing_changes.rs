@@ -1,4 +1,5 @@
-//! The changes of listings in their order, for those who keep a copy of the stock, and the client of docs/syndication.md that does.
+//! The changes of listings in order, for clients that keep a copy of the stock, and the client of docs/syndication.md, which
+//! does so.
 
 use std::collections::BTreeMap;
 use std::process::Stdio;
@@ -46,18 +47,18 @@ both_engines! {
 
 pub(crate) const LISTINGS: &str = "/2.0/listings";
 pub(crate) const CHANGES: &str = "/2.0/listings/changes";
-/// As long as the requests here say that they wait, so that one which waits in vain takes longer.
+/// The wait of the requests here, so that a request that waits in vain takes longer.
 const WAIT: Duration = Duration::from_secs(30);
-/// Within this the background has done what is due.
-const SOON: Duration = Duration::from_secs(90);
-/// How often the server is killed, after how many changes at most, by how many writers at once.
+/// The maximum time for due background work.
+const TIMEOUT: Duration = Duration::from_secs(90);
+/// The number of crashes, the changes between them at most, and the number of concurrent writers.
 const CRASHES: usize = 5;
 const CHANGES_PER_CRASH: usize = 100;
 const WRITERS: usize = 4;
 /// The client that docs/syndication.md explains.
 const CLIENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/examples/sync.py");
 
-/// A car that can be published, with `data` laid over it by section.
+/// Returns a car that can be published, with `data` merged into it by section.
 pub(crate) fn car(data: &Value) -> Value {
     let mut car = json!({"data": {
         "vehicle": {"type": "Car", "make": "Ford", "model": "Focus", "fuel": "Petrol", "body": "Hatchback", "colour": "Red",
@@ -73,7 +74,7 @@ pub(crate) fn car(data: &Value) -> Value {
     car
 }
 
-/// Publishes such a car; yields its path among the vehicles and its id.
+/// Publishes such a car; returns its path among the vehicles and its id.
 pub(crate) async fn published(shop: &Shop, data: &Value) -> (String, i64) {
     let path = path(shop, &car(data)).await;
     put_on(shop, &path, json!(["website"])).await;
@@ -94,7 +95,7 @@ pub(crate) async fn listing(shop: &Shop, id: i64) -> Value {
     shop.api.get(&format!("{LISTINGS}/{id}")).await.ok()
 }
 
-/// What is listed, by id.
+/// Returns the listings, by id.
 async fn listed(client: &Client) -> BTreeMap<i64, Value> {
     let all = client.walk(&format!("{LISTINGS}?per_page=500&cursor=")).await;
     let by_id = |listing: Value| (listing["id"].as_i64().unwrap(), listing);
@@ -128,7 +129,7 @@ struct Page {
 }
 
 impl Page {
-    /// Of each entry what became of which listing.
+    /// Returns the kind of each entry and the id of its listing.
     fn shown(&self) -> Vec<(&str, i64)> {
         let entries = self.entries.iter();
         entries
@@ -167,12 +168,12 @@ async fn changes(client: &Client, query: &str) -> Page {
     page(&client.get(&format!("{CHANGES}?{query}")).await)
 }
 
-/// What has changed after a number.
+/// Returns the changes after a number.
 async fn after(shop: &Shop, sequence: i64) -> Page {
     changes(&shop.api, &format!("after={sequence}")).await
 }
 
-/// The number of the latest change.
+/// Returns the number of the latest change.
 async fn latest(shop: &Shop) -> i64 {
     let mut page = after(shop, 0).await;
     while page.more {
@@ -189,7 +190,7 @@ pub(crate) struct StockCopy {
 }
 
 impl StockCopy {
-    /// Applies one page; yields whether there is more.
+    /// Applies one page; returns true if there is more.
     async fn step(&mut self, client: &Client, per_page: u32) -> bool {
         let query = format!("after={}&per_page={per_page}", self.sequence);
         let page = changes(client, &query).await;
@@ -235,11 +236,11 @@ impl StockCopy {
     }
 }
 
-/// Numbers that look random and are the same in each run.
+/// Random numbers that are the same in each run.
 struct Random(u64);
 
 impl Random {
-    /// One below `bound`.
+    /// Returns one below `bound`.
     fn below(&mut self, bound: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -266,7 +267,7 @@ async fn changes_come_in_their_order(engine: Engine) {
     assert_eq!((sequences.last(), page.more), (Some(&page.last_sequence), false));
     // Without `after` it is 0.
     assert_eq!(changes(&shop.api, "").await.entries, page.entries);
-    // After any of them come those behind it.
+    // After any of them come the following ones.
     for (place, &sequence) in sequences.iter().enumerate() {
         let rest = after(&shop, sequence).await;
         assert_eq!(rest.entries, page.entries[place + 1..], "{sequence}");
@@ -375,7 +376,7 @@ async fn what_the_advert_does_not_show_is_no_change(engine: Engine) {
     put_on(&shop, &path, json!(["website", "platform_a"])).await;
     let page = after(&shop, start).await;
     assert_eq!((page.entries.len(), page.last_sequence), (0, start));
-    // Nor is what happens to a vehicle that is not listed.
+    // Changes of a vehicle that is not listed are not shown either.
     let draft = crate::vehicles_record::path(&shop, &car(&json!({}))).await;
     let start = latest(&shop).await;
     paint(&shop, &draft, "Blue").await;
@@ -399,11 +400,11 @@ async fn a_start_from_zero_holds_what_is_listed(engine: Engine) {
     assert_eq!((page.shown(), page.more), (expected, false));
     let rest = after(&shop, page.last_sequence).await;
     assert_eq!((rest.entries.len(), rest.last_sequence), (0, page.last_sequence));
-    // In pages of one, removals may come on the way, and nothing else does.
+    // In pages of one, only removals may come in between.
     let mut copy = StockCopy::default();
     copy.catch_up(&shop.api, 1).await;
     assert_eq!(copy.listings, listed(&shop.api).await);
-    // With nothing left, there is nothing to begin with.
+    // Once no vehicle is listed, a new copy has nothing to read.
     for place in [1, 3, 4] {
         shop.api.delete(&vehicles[place].0).await.ok();
     }
@@ -463,7 +464,7 @@ async fn nothing_comes_after_the_last_change(engine: Engine) {
         let answer = shop.api.get(&format!("{CHANGES}?after={beyond}")).await;
         answer.refused(410, "listing_changes_expired");
     }
-    // What was read before is read again in the same way, whatever is asked in between.
+    // A page reads the same again, regardless of the requests in between.
     shop.api.delete(&path).await.ok();
     assert_eq!(after(&shop, last).await.entries.len(), 1);
 }
@@ -528,7 +529,7 @@ async fn a_request_that_waits_is_answered_when_a_change_comes(engine: Engine) {
     for number in 0..6 {
         let api = shop.api.clone();
         let waiting = tokio::spawn(async move { changes(&api, &format!("after={last}&wait=30")).await });
-        // Whether the change comes before the waiting begins or after makes no difference.
+        // It does not matter whether the change comes before the wait begins or after.
         tokio::time::sleep(Duration::from_millis(number * 50)).await;
         let asked = Instant::now();
         let expected = match number {
@@ -552,7 +553,7 @@ async fn a_request_that_waits_is_answered_when_a_change_comes(engine: Engine) {
         assert_eq!(heard.shown(), [(expected, id)]);
         last = heard.last_sequence;
     }
-    // Where there is something, no request waits.
+    // If there are changes, no request waits.
     let asked = Instant::now();
     assert_eq!(changes(&shop.api, "wait=30").await.entries.len(), 1);
     assert!(asked.elapsed() < WAIT, "{:?}", asked.elapsed());
@@ -616,7 +617,7 @@ async fn a_server_that_ends_lets_no_request_wait(engine: Engine) {
         let path = format!("{CHANGES}?after={last}&wait=30");
         waiting.spawn(async move { api.request("GET", &path).attempt().await });
     }
-    // Time for most of them to be taken up; those that are not are not accepted any more.
+    // By then most of them are accepted; the others will not be.
     tokio::time::sleep(Duration::from_millis(500)).await;
     let asked = Instant::now();
     let status = shop.server.terminate().await;
@@ -640,7 +641,7 @@ async fn a_changed_business_is_a_change_of_its_listings(engine: Engine) {
     let mut copy = StockCopy::default();
     copy.catch_up(&shop.api, 50).await;
     shop.business.change(json!({"website": "https://other.example"})).await;
-    eventually("the copy has the new addresses", SOON, async || {
+    eventually("the copy has the new addresses", TIMEOUT, async || {
         copy.catch_up(&shop.api, 50).await;
         let address = |listing: &Value| listing["url_full"].as_str().map(str::to_owned);
         let addresses: Vec<Option<String>> = copy.listings.values().map(address).collect();
@@ -666,7 +667,7 @@ async fn a_business_without_a_website_removes_its_listings(engine: Engine) {
     let start = latest(&shop).await;
     let channels = json!([{"id": "platform_a", "name": "Platform A", "category": "marketplace"}]);
     shop.business.change(json!({"channels": channels})).await;
-    let entry = eventually("the listing is removed", SOON, async || {
+    let entry = eventually("the listing is removed", TIMEOUT, async || {
         let page = after(&shop, start).await;
         page.entries.into_iter().next().ok_or("nothing has changed")
     })
@@ -692,12 +693,12 @@ async fn removals_that_are_no_longer_kept_are_an_error(engine: Engine) {
         after(&shop, start).await.shown(),
         [("remove", first), ("upsert", second)]
     );
-    // So that the removal is as old as one has to be.
+    // The removal must be old enough to be purged.
     assert!(shop.server.terminate().await.success());
     let age = format!("UPDATE listing_removals SET at = at - {}", 31 * 86_400);
     execute(shop.installation(), engine, &age).await;
     shop.server.restart().await;
-    let refused = eventually("the removal is forgotten", SOON, async || {
+    let refused = eventually("the removal is forgotten", TIMEOUT, async || {
         let answer = shop.api.get(&format!("{CHANGES}?after={start}")).await;
         if answer.status == 200 {
             Err("not yet")
@@ -709,7 +710,7 @@ async fn removals_that_are_no_longer_kept_are_an_error(engine: Engine) {
     let oldest = refused.refused(410, "listing_changes_expired")["details"]["oldest"].take();
     let oldest = oldest.as_i64().expect("details.oldest is a number");
     assert!(oldest > start, "{oldest} {start}");
-    // No request waits for what cannot come.
+    // No request waits for a change that cannot come.
     let asked = Instant::now();
     let waiting = shop.api.get(&format!("{CHANGES}?after={start}&wait=30")).await;
     waiting.refused(410, "listing_changes_expired");
@@ -760,7 +761,7 @@ async fn the_scope_is_the_one_of_listings(engine: Engine) {
     }
 }
 
-/// Some vehicles, and what is done with them.
+/// Some vehicles, and the actions on them.
 struct Stock {
     random: Random,
     vehicles: Vec<(String, bool)>,
@@ -774,7 +775,7 @@ impl Stock {
         }
     }
 
-    /// Creates, changes, publishes, takes off or deletes one.
+    /// Creates, changes, publishes, unpublishes or deletes one.
     async fn change(&mut self, shop: &Shop) {
         let choice = self.random.below(12);
         if self.vehicles.is_empty() || choice < 3 {
@@ -816,7 +817,7 @@ async fn random_changes_leave_an_exact_copy(engine: Engine) {
         if round % 50 == 49 {
             copies.push(StockCopy::default());
         }
-        // Each copy goes on page by page, in pages of its own size, while the stock changes between them.
+        // Each copy advances page by page, in pages of its own size, while the stock changes between them.
         for (per_page, copy) in (1..).zip(&mut copies) {
             if stock.random.below(4) == 0 {
                 copy.step(&shop.api, per_page).await;
@@ -845,7 +846,7 @@ async fn a_copy_made_while_others_write_is_exact(engine: Engine) {
     };
     let mut copy = StockCopy::default();
     let follow = async {
-        // Long enough to read while they write; what comes later is read below.
+        // This is long enough to read while they write; later changes are read below.
         let until = Instant::now() + Duration::from_secs(3);
         while Instant::now() < until {
             copy.step(&shop.api, 5).await;
@@ -856,8 +857,8 @@ async fn a_copy_made_while_others_write_is_exact(engine: Engine) {
     assert_eq!(copy.listings, listed(&shop.api).await);
 }
 
-/// The server is killed while the stock changes, again and again; a copy that follows the changes, and those of the guide's
-/// client, are then what the server lists.
+/// The server is killed repeatedly while the stock changes; a copy that follows the changes, and those of the guide's client,
+/// then equal the server's listings.
 async fn copies_are_exact_after_crashes(engine: Engine) {
     let mut shop = Shop::open(engine).await;
     let token = shop.business.key("listings:read").await.token;
@@ -890,7 +891,7 @@ async fn copies_are_exact_after_crashes(engine: Engine) {
                     if client.request(method, &path).json(&body).attempt().await.is_err() {
                         break;
                     }
-                    // The one who counts has gone when the server was killed.
+                    // The counter has ended if the server was killed.
                     answered.send(()).unwrap_or_default();
                 }
             });
@@ -923,7 +924,7 @@ async fn copies_are_exact_after_crashes(engine: Engine) {
     }
 }
 
-/// Whether Python is on this machine. If it is missing, that is reported.
+/// Returns true if Python is on this machine. If it is missing, that is reported.
 #[expect(
     clippy::print_stderr,
     reason = "a skipped check is to be seen by the person who runs the tests"
@@ -967,7 +968,7 @@ async fn client(shop: &Shop, token: &str, mode: &str) {
     assert!(output.stdout.is_empty(), "{mode}: {output:?}");
 }
 
-/// What the client has in a copy, by id.
+/// Returns the content of one of the client's copies, by id.
 async fn dumped(shop: &Shop, token: &str, database: &str) -> BTreeMap<i64, Value> {
     let output = client_command(shop, token, database, Some("--dump"))
         .output()
@@ -1018,7 +1019,7 @@ async fn the_client_of_the_guide_follows(engine: Engine) {
             stock.change(&shop).await;
         }
         let listed = listed(&shop.api).await;
-        eventually("the copy is up to date", SOON, async || {
+        eventually("the copy is up to date", TIMEOUT, async || {
             let copy = dumped(&shop, &token, "followed.db").await;
             if copy == listed {
                 Ok(())

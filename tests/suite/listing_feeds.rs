@@ -1,6 +1,6 @@
-//! The ready-made feeds of listings, what a listing lacks for them, and the command that makes listings anew.
+//! The ready-made feeds of listings, the fields that a listing lacks for them, and the command that rebuilds listings.
 //!
-//! What a feed needs of a listing is the feed's own matter; these tests hold whether or not it has that.
+//! Each feed has requirements of its own; these tests hold whether or not a listing meets them.
 
 use std::collections::BTreeSet;
 
@@ -39,7 +39,7 @@ const TYPES: [(&str, &str); 4] = [
     ("csv", "text/csv"),
 ];
 
-/// The text of a feed.
+/// Returns the text of a feed.
 async fn feed(shop: &Shop, name: &str) -> String {
     let answer = shop.api.get(&format!("{FEEDS}/{name}")).await;
     assert_eq!(answer.status, 200, "{name}: {answer:?}");
@@ -50,14 +50,14 @@ async fn readiness(shop: &Shop, id: i64) -> Value {
     shop.api.get(&format!("{LISTINGS}/{id}/readiness")).await.ok()["feeds"].take()
 }
 
-/// Whether a listing is ready for a feed.
+/// Returns true if a listing is ready for a feed.
 async fn is_ready(shop: &Shop, id: i64, name: &str) -> bool {
     let feeds = readiness(shop, id).await;
     let feed = feeds.as_array().unwrap().iter().find(|feed| feed["name"] == name);
     feed.unwrap()["ready"].as_bool().unwrap()
 }
 
-/// How many listings are ready for a feed, and how many are not.
+/// Returns the number of listings that are ready for a feed, and of those that are not.
 async fn counts(shop: &Shop, name: &str) -> (i64, i64) {
     let feeds = shop.api.get(FEEDS).await.ok();
     let feed = feeds.as_array().unwrap().iter().find(|feed| feed["name"] == name);
@@ -65,7 +65,7 @@ async fn counts(shop: &Shop, name: &str) -> (i64, i64) {
     (feed["ready"].as_i64().unwrap(), feed["not_ready"].as_i64().unwrap())
 }
 
-/// The rows of a table, its header first: the cells of RFC 4180, with this separator.
+/// Returns the rows of a table, its header first: the cells of RFC 4180, with this separator.
 fn rows(text: &str, separator: char) -> Vec<Vec<String>> {
     let (mut rows, mut row, mut cell, mut quoted) = (Vec::new(), Vec::new(), String::new(), false);
     let mut characters = text.trim_start_matches('\u{feff}').chars().peekable();
@@ -95,7 +95,7 @@ fn rows(text: &str, separator: char) -> Vec<Vec<String>> {
     rows
 }
 
-/// The three feeds that are tables, with their rows.
+/// Returns the three feeds that are tables, with their rows.
 async fn tables(shop: &Shop) -> Vec<(&'static str, Vec<Vec<String>>)> {
     let mut tables = Vec::new();
     for (name, separator) in [("google", '\t'), ("meta", ','), ("csv", ',')] {
@@ -294,7 +294,7 @@ async fn readiness_names_what_is_missing(engine: Engine) {
         lacking.push(feeds.iter().map(faults).sum::<usize>());
     }
     assert!(lacking[1] > lacking[0], "the barer advert lacks more: {lacking:?}");
-    // What was missing and is there now is missing no more.
+    // A field that has been added is no longer reported as missing.
     let rest = json!({"data": {"vehicle": {"fuel": "Petrol", "body": "Hatchback", "colour": "Red", "transmission": "Manual",
                                            "mileage": 41_000},
                                "history": {"year": 2019}, "stock": {"price_website": 9995}, "setting": {"poa": "No"}}});
@@ -353,7 +353,7 @@ async fn nothing_else_reaches_a_feed(engine: Engine) {
     });
     let (path, id) = published(&shop, &secrets).await;
     shop.api.patch(&path, &json!({"owner": "1"})).await.ok();
-    // The removal of one such is an entry too.
+    // The removal of such a listing is an entry too.
     let mut others = secrets;
     others["stock"]["number"] = "SECRET 2".into();
     others["stock"]["reference"] = "SECRET 2".into();
@@ -416,7 +416,7 @@ async fn quotes_commas_and_lines_stay_in_their_cells(engine: Engine) {
             );
         }
     }
-    // It lies in web pages, where this would end the script that holds it.
+    // The text is part of a web page, where this would end the script around it.
     let graph = feed(&shop, "schema-org").await;
     assert!(!graph.contains("</script"), "{graph}");
     serde_json::from_str::<Value>(&graph).unwrap();
@@ -464,13 +464,13 @@ async fn the_scope_is_the_one_of_listings(engine: Engine) {
     }
 }
 
-/// Makes the listings of a business anew; yields what the command reports of it.
+/// Rebuilds the listings of a business; returns the report of the command.
 async fn rebuilt(installation: &Installation) -> Value {
     let arguments = ["listings", "rebuild", "--business", "acme", "--json"];
     installation.run(arguments).await.json()
 }
 
-/// The differences of a report, by id.
+/// Returns the differences of a report, by id.
 fn differences(report: &Value) -> BTreeSet<(i64, &str)> {
     let differences = report["differences"].as_array().unwrap();
     let pair = |difference: &'_ Value| difference["id"].as_i64();
@@ -512,7 +512,7 @@ async fn a_rebuild_leaves_a_server_nothing_to_make(engine: Engine) {
     let mut shop = Shop::open(engine).await;
     let (_, id) = published(&shop, &json!({})).await;
     let is_there = async |shop: &Shop| shop.api.get(&format!("{LISTINGS}/{id}")).await.status == 200;
-    // As after vehicles were loaded, into a business that was changed some time ago.
+    // The state after vehicles were loaded into a business that was changed some time ago.
     let to_be_made = "DELETE FROM listing_builds; UPDATE businesses SET updated = updated - 3600;";
     for rebuilds in [false, true] {
         assert!(shop.server.terminate().await.success());
@@ -567,7 +567,7 @@ async fn a_rebuild_mends_what_differs(engine: Engine) {
     for (id, mut was) in ids.iter().copied().zip(before) {
         let mut is = listing(&shop, id).await;
         if id != intact {
-            // A copy has to learn that it has changed.
+            // A copy has to learn of the change.
             for listing in [&mut is, &mut was] {
                 listing["updated"].take();
             }

@@ -1,4 +1,4 @@
-//! Listings: what the website may show of the stock, in step with every change of it.
+//! Listings: the part of the stock that the website may show, updated with every change of it.
 
 use std::time::Duration;
 
@@ -29,12 +29,12 @@ both_engines! {
 
 const LISTINGS: &str = "/2.0/listings";
 const MANIFEST: &str = "/2.0/listings/manifest";
-/// Within this the background has done what is due.
-const SOON: Duration = Duration::from_secs(30);
-/// Within this it has listed some thousand vehicles.
+/// The maximum time for due background work.
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// The maximum time for listing some thousand vehicles.
 const LONG: Duration = Duration::from_secs(90);
 
-/// A car that can be published, with `data` laid over it by section.
+/// Returns a car that can be published, with `data` merged into it by section.
 fn car(data: &Value) -> Value {
     let mut car = json!({"data": {
         "vehicle": {"type": "Car", "make": "Ford", "model": "Focus", "fuel": "Petrol", "body": "Hatchback", "colour": "Red",
@@ -50,7 +50,7 @@ fn car(data: &Value) -> Value {
     car
 }
 
-/// Publishes such a car, and answers its path among the vehicles and its id.
+/// Publishes such a car, and returns its path among the vehicles and its id.
 pub(crate) async fn published(shop: &Shop, data: Value) -> (String, i64) {
     let path = path(shop, &car(&data)).await;
     put_on(shop, &path, json!(["website"])).await;
@@ -147,7 +147,7 @@ async fn a_listing_shows_what_is_for_the_public(engine: Engine) {
     assert_eq!(data["option"]["website"], "<b>Fast</b>");
     assert_eq!(data["finance"], vehicle["data"]["finance"]);
     assert_eq!(listing["media"], json!([]));
-    // On application there is no price to be found by, or to be shown.
+    // With a price on application there is no price to search for or to show.
     shop.api
         .patch(&path, &json!({"data": {"setting": {"poa": "Yes"}}}))
         .await
@@ -474,7 +474,7 @@ async fn a_changed_business_shows_in_its_listings(engine: Engine) {
     let before = listing(&shop, id).await;
     let file = json!({"tag": "acme", "name": "Acme Cars", "website": "https://other.example"});
     shop.installation().business(&file).await;
-    let after = eventually("the listing has the new address", SOON, async || {
+    let after = eventually("the listing has the new address", TIMEOUT, async || {
         let listing = listing(&shop, id).await;
         let address = listing["url_full"].as_str().unwrap_or_default();
         if address.starts_with("https://other.example/") {
@@ -489,7 +489,7 @@ async fn a_changed_business_shows_in_its_listings(engine: Engine) {
 
 async fn a_long_manifest_is_whole(engine: Engine) {
     let shop = Shop::open(engine).await;
-    // What was sold long ago makes a long manifest too.
+    // With vehicles sold long ago, the manifest is long too.
     let file = json!({"tag": "acme", "name": "Acme Cars", "settings": {"sold_retention_days": 36_500}});
     shop.installation().business(&file).await;
     let (_, id) = published(&shop, json!({})).await;

@@ -10,7 +10,7 @@ both_engines! {
     the_log_can_be_quieter
 }
 
-/// What is logged of four requests, named one to four.
+/// Returns the log of four requests, named one to four.
 async fn log(engine: Engine, name: &'static str, value: &'static str) -> String {
     let mut shop = Shop::open_with(engine, |serve| serve.env(name, value)).await;
     let send = async |client: &harness::Client, method: &str, path: &str, id: &str| {

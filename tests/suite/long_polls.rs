@@ -1,4 +1,4 @@
-//! Requests that wait for events: how many may, and that they cost little.
+//! Requests that wait for events: their maximum number and their low cost.
 
 use std::time::{Duration, Instant};
 
@@ -19,14 +19,14 @@ async fn so_many_wait_and_the_next_is_answered_at_once(engine: Engine) {
         waiting.spawn(async move {
             loop {
                 let answer = api.get(path).await;
-                // A busy machine may not serve a hundred that come at once.
+                // A busy machine may refuse some of a hundred that come at once.
                 if answer.status != 503 {
                     let heard = answer.list().items;
                     if !heard.is_empty() {
                         return heard;
                     }
                 }
-                // Or a probe had its place.
+                // Or a probe took its place.
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
         });

@@ -1,4 +1,4 @@
-//! How many mails a business may send in a day, the turns that businesses take, and how long mails are kept that no server sends.
+//! The quota of mails of a business in a day, the rotation among businesses, and the time for which unsent mails are kept.
 
 use std::fs::{self, File};
 use std::time::{Duration, SystemTime};
@@ -27,7 +27,7 @@ async fn shop(engine: Engine, quota: u32) -> Shop {
     Shop::open_with(engine, |serve| serve.env(QUOTA, quota)).await
 }
 
-/// The path to the messages of a lead by email.
+/// Returns the path to the messages of a lead by email.
 async fn conversation(shop: &Shop) -> String {
     let lead = json!({"name": "Ann", "email": "ann@example.com", "channel": "email", "notify": false});
     format!("/2.0/leads/{}/messages", shop.lead(&lead).await["id"])
@@ -56,7 +56,7 @@ async fn what_a_request_waits_for_is_refused_beyond_the_quota(engine: Engine) {
 
     shop.api.post(&login, &json!({})).await.ok();
     shop.api.request("POST", &drive).send().await.ok();
-    // What is refused for another reason does not count.
+    // A request that is refused for another reason does not count.
     let missing = shop.api.post("/2.0/contacts/999999/login/email", &json!({})).await;
     missing.refused(404, "contact_not_found");
     for _ in 0..2 {
@@ -78,7 +78,7 @@ async fn what_a_request_waits_for_is_refused_beyond_the_quota(engine: Engine) {
     let refused = shop.api.request("POST", &drive).send().await;
     refused.refused(502, "vehicle_drive_email_failed");
     assert_eq!(shop.api.list(&messages).await.items.len(), before, "nothing was added");
-    // What is no mail goes on.
+    // Messages that are not mailed are not affected.
     let called = json!({"direction": "out", "channel": "phone", "body": "Called"});
     shop.api.post(&messages, &called).await.created();
     wait_for_mails(shop.installation(), 4).await;
@@ -108,7 +108,7 @@ async fn what_waits_is_sent_on_another_day(engine: Engine) {
         shop.server.log().contains(over)
     })
     .await;
-    // A later one waits as well, while another business's goes.
+    // A later one waits as well, while another business's is sent.
     shop.lead(&json!({"name": "Bea"})).await;
     shop.rival()
         .await
@@ -148,7 +148,7 @@ async fn a_quota_of_0_is_none(engine: Engine) {
 }
 
 async fn servers_count_together(engine: Engine) {
-    // An SQLite file has one server after the other.
+    // An SQLite file can have only one server at a time.
     let mut shop = shop(engine, 3).await;
     let messages = conversation(&shop).await;
     shop.api.post(&messages, &reply()).await.created();
@@ -180,21 +180,21 @@ async fn servers_count_together(engine: Engine) {
 }
 
 async fn a_business_with_many_mails_holds_up_no_other(engine: Engine) {
-    const MANY: usize = 100;
+    const MAILS: usize = 100;
     let office = PostOffice::silent().await;
     let setup = |serve: Serve| serve.env("FORECOURT_SMTP_URL", office.url());
     let shop = Shop::open_with(engine, setup).await;
     let rival = shop.rival().await;
-    for _ in 0..MANY {
+    for _ in 0..MAILS {
         shop.lead(&json!({"name": "Ann"})).await;
     }
     rival.post("/2.0/leads", &json!({"name": "Bea"})).await.created();
     office.answer();
-    wait_for("all are sent", TIMEOUT, async || office.letters().len() > MANY).await;
+    wait_for("all are sent", TIMEOUT, async || office.letters().len() > MAILS).await;
     let letters = office.letters();
     let of_rival = |letter: &Letter| letter.to.iter().any(|to| to.contains("rival.example"));
     let place = letters.iter().position(of_rival).unwrap();
-    assert!(place < MANY / 2, "{place} of {} went before it", letters.len());
+    assert!(place < MAILS / 2, "{place} of {} went before it", letters.len());
 }
 
 async fn spooled_mails_are_kept_for_a_week(engine: Engine) {

@@ -1,4 +1,4 @@
-//! The words of mails: a business's own, and those of its language.
+//! The texts of mails: a business's own, and those of its language.
 
 use std::time::Duration;
 
@@ -13,14 +13,14 @@ both_engines! {
 
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A caller of another business than the shop's own, with these settings.
+/// Returns a caller of another business than the shop's own, with these settings.
 async fn business(shop: &Shop, settings: &Value) -> Client {
     let file = json!({"tag": "worded", "name": "Worded", "email": "office@worded.example", "settings": settings});
     let business = shop.installation().business(&file).await;
     shop.server.client(&business.key("all").await.token)
 }
 
-/// The mail that has this in it, once it is there.
+/// Returns the mail with this text, once it is there.
 async fn mail(shop: &Shop, needle: &str) -> String {
     let found = || {
         shop.installation()
@@ -63,7 +63,7 @@ async fn a_business_sends_its_own_words(engine: Engine) {
     let lead = json!({"name": "Bea Moss", "email": "bea@example.com", "channel": "email"});
     let lead = client.post("/2.0/leads", &lead).await.created();
     let sent = mail(&shop, &format!("Subject: Lead no {}\r\n", lead["reference"])).await;
-    // The text is the program's, since only the subject is worded.
+    // The text is the program's, since the business only has its own subject.
     assert_has(&sent, &["Worded has a new lead, number ", "From: Bea Moss"]);
 
     let reply = json!({"direction": "out", "body": "It is still there."});
@@ -81,7 +81,7 @@ async fn a_business_sends_its_own_words(engine: Engine) {
     let sent = mail(&shop, &format!("Subject: Look at webhook {}\r\n", hook["id"])).await;
     assert_has(&sent, &["office@worded.example", " failed 1 times"]);
 
-    // Another business's words are its own.
+    // Another business has its own texts.
     shop.lead(&json!({"name": "Dan"})).await;
     mail(&shop, "Subject: New lead from Dan").await;
 }

@@ -1,7 +1,7 @@
-//! The contract, sentence by sentence, against the running program.
+//! Tests of the contract, sentence by sentence, against the running program.
 //!
-//! A module is a topic of the contract. Each begins with the list of what it promises, on both engines; what the engine
-//! has no part in is a plain test.
+//! A module is a topic of the contract. Each begins with the list of its tests on both engines; a test that does not depend on
+//! the engine is a plain one.
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,4 +1,4 @@
-//! `GET /2.0/meta`: what the credential may use.
+//! `GET /2.0/meta`: the endpoints that the credential may use.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ both_engines! {
     a_key_with_every_scope_may_use_everything
 }
 
-/// The listed endpoints, each as method and path.
+/// Returns the listed endpoints, each as method and path.
 async fn listed(client: &Client) -> (Value, BTreeSet<String>) {
     let meta = client.get("/2.0/meta").await.ok();
     let name = |endpoint: &Value| {

@@ -13,10 +13,10 @@ both_engines! {
     the_listener_can_be_turned_off
 }
 
-/// How long what the background measures may take to show.
+/// The maximum time until the background's measurements show.
 const MEASURED: Duration = Duration::from_secs(60);
 
-/// The value of the sample with this name and these labels.
+/// Returns the value of the sample with this name and these labels.
 fn value(metrics: &str, sample: &str) -> Option<f64> {
     let mut lines = metrics.lines().filter_map(|line| line.rsplit_once(' '));
     let found = lines.find(|(name, _)| *name == sample);
@@ -33,7 +33,7 @@ async fn wait_for_value(shop: &Shop, sample: &str, expected: f64) {
     .await;
 }
 
-/// Whether there is a sample that is above zero and whose name and labels hold all of these.
+/// Returns true if there is a sample above zero whose name and labels contain all of these.
 fn has_sample(metrics: &str, needles: &[&str]) -> bool {
     metrics.lines().filter(|line| !line.starts_with('#')).any(|line| {
         let (name, value) = line.rsplit_once(' ').unwrap_or_default();
@@ -75,7 +75,7 @@ async fn requests_are_counted_by_route_and_status(engine: Engine) {
     .await;
     let metrics = shop.server.admin().get("/metrics").await;
     assert!(metrics.header("Content-Type").unwrap().starts_with("text/plain"));
-    // Neither ids nor paths of a client's own making become labels.
+    // Neither ids nor paths invented by a client become labels.
     assert!(!metrics.text().contains("987654") && !metrics.text().contains("secret-looking-path"));
     assert!(
         metrics.text().contains("le=\"0.0001\""),
@@ -120,7 +120,7 @@ async fn failed_authentications_are_counted_by_code(engine: Engine) {
         .request("GET", "/2.0/leads")
         .header("X-Forwarded-For", "203.0.113.7");
     blocked.send().await.refused(401, "authentication_blocked");
-    // A request without a credential guesses at nothing.
+    // A request without a credential does not guess.
     let anonymous = shop.server.anonymous();
     anonymous
         .get("/2.0/leads")

@@ -1,4 +1,4 @@
-//! What `docs/operations.md` and the files beside it promise to the person who runs a server.
+//! The promises of `docs/operations.md` and the files beside it to the operator of a server.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,7 +13,7 @@ both_engines! {
     every_metric_is_in_the_table_and_every_one_of_the_table_is_measured
 }
 
-/// A metric as it is described.
+/// The description of a metric.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Described {
     kind: String,
@@ -29,7 +29,7 @@ fn text(name: &str) -> String {
     fs::read_to_string(docs(name)).unwrap()
 }
 
-/// The table of metrics.
+/// Returns the table of metrics.
 fn table() -> BTreeMap<String, Described> {
     let page = text("operations.md");
     let cells = |line: &str| line.split('|').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
@@ -53,7 +53,7 @@ fn table() -> BTreeMap<String, Described> {
     .collect()
 }
 
-/// What `GET /metrics` answers, by name of the metric.
+/// Returns the metrics of `GET /metrics`, by name.
 fn measured(answer: &str) -> BTreeMap<String, Described> {
     let described = |start: &str| -> BTreeMap<String, String> {
         let lines = answer.lines().filter_map(|line| line.strip_prefix(start));
@@ -74,7 +74,7 @@ fn measured(answer: &str) -> BTreeMap<String, Described> {
         .collect()
 }
 
-/// The labels that a metric's samples have.
+/// Returns the labels of a metric's samples.
 fn labels(answer: &str, metric: &str, kind: &str) -> BTreeSet<String> {
     let samples = answer.lines().filter(|line| !line.starts_with('#'));
     let mut labels = BTreeSet::new();
@@ -84,7 +84,7 @@ fn labels(answer: &str, metric: &str, kind: &str) -> BTreeSet<String> {
         if name != metric && (kind != "histogram" || base(name) != metric) {
             continue;
         }
-        // Values may hold anything but a quote here.
+        // Values may have any character but a quote here.
         let names = rest.split('"').step_by(2).filter_map(|part| part.strip_suffix('='));
         labels.extend(names.map(|name| name.trim_start_matches(',').to_owned()));
     }
@@ -92,7 +92,7 @@ fn labels(answer: &str, metric: &str, kind: &str) -> BTreeSet<String> {
     labels
 }
 
-/// The histogram that a series belongs to.
+/// Returns the histogram that a series belongs to.
 fn base(series: &str) -> &str {
     let suffixes = ["_bucket", "_sum", "_count"];
     suffixes
@@ -130,7 +130,7 @@ async fn every_metric_is_in_the_table_and_every_one_of_the_table_is_measured(eng
     .await;
 }
 
-/// The queries of the alert rules: what follows `expr:`, to the end of the line or of the block.
+/// Returns the queries of the alert rules: the text after `expr:`, to the end of the line or of the block.
 fn alert_queries() -> Vec<String> {
     let rules = text("operations/alerts.yml");
     let mut queries = Vec::new();
@@ -159,7 +159,7 @@ fn alert_queries() -> Vec<String> {
     queries
 }
 
-/// The queries of the dashboard's panels.
+/// Returns the queries of the dashboard's panels.
 fn dashboard_queries() -> Vec<String> {
     let dashboard: Value = serde_json::from_str(&text("operations/dashboard.json")).unwrap();
     let panels = dashboard["panels"].as_array().unwrap();
@@ -180,7 +180,7 @@ fn dashboard_queries() -> Vec<String> {
     targets.chain(of_variables).collect()
 }
 
-/// The names in a query with the labels that it selects by; what stands between quotes is no name.
+/// Returns the names in a query with the labels that it selects by; text between quotes is not a name.
 fn selected(query: &str) -> Vec<(String, Vec<String>)> {
     let unquoted: String = query.split('"').step_by(2).collect::<Vec<_>>().join("\"\"");
     let is_name = |character: char| character.is_ascii_alphanumeric() || character == '_';
@@ -214,7 +214,7 @@ fn alerts_and_dashboard_use_only_what_is_measured() {
         let selected = selected(&query);
         assert!(!selected.is_empty(), "{query}");
         for (series, labels) in selected {
-            // Prometheus says itself whether it reaches a server.
+            // Prometheus itself reports whether it reaches a server.
             if series == "up" {
                 continue;
             }
@@ -258,7 +258,7 @@ fn names_in_queries_are_found() {
     assert_eq!(found, expected);
 }
 
-/// Only where Prometheus' own tool is at hand, which few machines have that build this.
+/// Runs only if Prometheus' own tool is installed, which few build machines have.
 #[test]
 fn the_alerts_are_rules_of_prometheus() {
     let checked = Command::new("promtool")

@@ -5,10 +5,10 @@ use std::time::Duration;
 use harness::{Answer, Engine, Installation, Proxy, Server, Shop, wait_for};
 use serde_json::json;
 
-/// How soon the server notices either way.
+/// The maximum time until the server notices either change.
 const NOTICE: Duration = Duration::from_secs(60);
 
-/// A shop whose server reaches its database over a proxy.
+/// Opens a shop whose server reaches its database over a proxy.
 async fn shop() -> (Shop, Proxy) {
     let installation = Installation::new(Engine::Postgres).await;
     let proxy = Proxy::to(installation.database_address()).await;
@@ -85,7 +85,7 @@ async fn a_database_that_says_nothing_is_reported_in_bounded_time() {
             tokio::spawn(async move { api.get("/2.0/leads").await })
         })
         .collect();
-    // The database goes on saying nothing.
+    // The database stays silent.
     for request in requests {
         unavailable(&request.await.unwrap());
     }
@@ -98,7 +98,7 @@ async fn a_database_that_says_nothing_is_reported_in_bounded_time() {
 async fn readiness_is_denied_in_bounded_time() {
     let (shop, proxy) = shop().await;
     proxy.silence();
-    // An answer about readiness holds for up to a second.
+    // An answer about readiness is valid for up to a second.
     wait_for("readiness is denied", NOTICE, async || !is_ready(&shop.server).await).await;
     assert!(!is_ready(&shop.server).await);
     proxy.mend();

@@ -1,4 +1,4 @@
-//! Lists by page: bounds, order, and what `meta.pagination` says.
+//! Lists by page: bounds, order, and the content of `meta.pagination`.
 
 use harness::{Engine, Shop, both_engines};
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ async fn a_page_has_fifty_records_by_default(engine: Engine) {
     assert_eq!((rest.items.len(), &rest.pagination["per_page"]), (1, &json!(50)));
 }
 
-/// `meta.pagination` without the cursor, and whether there is one.
+/// Returns `meta.pagination` without the cursor, and whether there is one.
 async fn page(shop: &Shop, query: &str) -> (Value, bool, Vec<Value>) {
     let list = shop.api.list(&format!("{LEADS}?{query}")).await;
     let references = list.column("reference");

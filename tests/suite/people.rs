@@ -1,4 +1,4 @@
-//! A person's data: all of it is exported, and none of it is left once the contact is deleted.
+//! A person's data: all of it is exported, and none of it remains once the contact is deleted.
 
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,7 @@ both_engines! {
     nothing_of_a_deleted_lead_is_left
 }
 
-/// How long the background may take on a busy machine.
+/// The maximum time for background work on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(120);
 const LEADS: &str = "/2.0/leads";
 const NAME: &str = "Zyxwina Quillmark";
@@ -26,7 +26,7 @@ const MOBILE: &str = "07700 900471";
 const LICENSE: &str = "QUILL805170Z99XY";
 const NI: &str = "QQ805170C";
 
-/// A contact, and the paths of what names it.
+/// A contact, and the paths of the records that name it.
 struct Marked {
     id: Value,
     contact: String,
@@ -35,14 +35,14 @@ struct Marked {
     photo: Value,
 }
 
-/// A text that names the person by all that they are known by.
+/// Returns a text that names the person with everything that they are known by.
 fn telling() -> String {
     format!(
         "Ring {NAME} ({EMAIL}, +44 7700 900 471, {MOBILE}, 020 7946 0471), licence QUILL 805170 Z99XY, NI QQ 80 51 70 C."
     )
 }
 
-/// Fills the places that show a person with one.
+/// Stores the person's data in every field that can show a person.
 async fn marked(shop: &Shop) -> Marked {
     let api = &shop.api;
     let body = json!({
@@ -109,7 +109,7 @@ async fn marked(shop: &Shop) -> Marked {
     }
 }
 
-/// Makes a record, with a stored answer.
+/// Creates a record, with a stored answer.
 async fn send(api: &Client, key: &str, path: &str, body: &Value) -> Value {
     let key: String = key.chars().filter(char::is_ascii_alphabetic).collect();
     api.request("POST", path).key(&key).json(body).send().await.created()
@@ -256,7 +256,7 @@ async fn an_export_shows_what_the_key_may_read(engine: Engine) {
     }
 }
 
-/// What a person is known by, as it may be written: none of it may be found once they are erased.
+/// The identifying data of a person, in all spellings: none of it may be found once they are erased.
 const TRACES: [&str; 13] = [
     "zyxwina",
     "quillmark",
@@ -273,14 +273,14 @@ const TRACES: [&str; 13] = [
     "q7zxw42k",
 ];
 
-/// The traces that these bytes have.
+/// Returns the traces in these bytes.
 fn traces(bytes: &[u8]) -> Vec<&'static str> {
     let bytes = bytes.to_ascii_lowercase();
     let has = |trace: &&&str| bytes.windows(trace.len()).any(|window| window == trace.as_bytes());
     TRACES.iter().filter(has).copied().collect()
 }
 
-/// A shop with an endpoint that repeats what it is sent.
+/// Opens a shop with an endpoint that repeats the requests that it receives.
 async fn shop_with_echo(engine: Engine) -> (Shop, Receiver) {
     let shop = Shop::open_with(engine, |serve| {
         serve
@@ -301,7 +301,7 @@ async fn shop_with_echo(engine: Engine) -> (Shop, Receiver) {
 async fn nothing_of_an_erased_person_is_left(engine: Engine) {
     let (mut shop, receiver) = shop_with_echo(engine).await;
     let who = marked(&shop).await;
-    // What names them without being linked to them.
+    // Records that name them without being linked to them.
     let bea = shop
         .api
         .post(CONTACTS, &json!({"name": "Bea Plain", "email": "bea@plain.example"}))
@@ -353,7 +353,7 @@ async fn nothing_of_an_erased_person_is_left(engine: Engine) {
     })
     .await;
 
-    // All of it is found, while it is there.
+    // All of it is found while the contact exists.
     shop.server.terminate().await;
     let held = shop.installation().every_byte().await;
     assert_eq!(traces(&held), TRACES);
@@ -385,7 +385,7 @@ async fn nothing_of_an_erased_person_is_left(engine: Engine) {
         }
     })
     .await;
-    // What is another's stays, but for the person.
+    // Another's data remains, except for the person.
     let lead = api.get(&by_name).await.ok();
     assert_eq!((&lead["name"], &lead["contact"]), (&json!("Bea Plain"), &bea["id"]));
     assert_eq!(lead["data"]["message"], "… sent me");
@@ -405,7 +405,7 @@ async fn nothing_of_an_erased_person_is_left(engine: Engine) {
         "bea@plain.example"
     );
 
-    // The rest is done within minutes: at each look the server is stopped, since its file is looked at.
+    // The rest is done within minutes. The server is stopped for each check, since its file is read.
     let mut left = Vec::new();
     let deadline = Instant::now() + TIMEOUT;
     while Instant::now() < deadline {
@@ -478,7 +478,7 @@ async fn nothing_of_a_deleted_lead_is_left(engine: Engine) {
         lead,
         "a retry has the first answer, which is kept encrypted"
     );
-    // A mail that was sent is kept for a week; what waits goes with the lead.
+    // A mail that was sent is kept for a week; a waiting one is deleted with the lead.
     for mail in std::fs::read_dir(shop.installation().data_dir().join("mail"))
         .into_iter()
         .flatten()

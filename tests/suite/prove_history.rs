@@ -1,6 +1,7 @@
-//! A history of what clients asked and heard, while servers and their database are killed, stopped, cut off and filled up.
+//! A history of the requests and answers of clients, while servers and their database are killed, stopped, disconnected and
+//! filled up.
 //!
-//! Afterwards [`check`] compares it with what there is.
+//! Afterwards [`check`] compares it with the stored state.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,20 +21,20 @@ use check::{Ask, Exchange, State};
 
 mod check;
 
-/// How long each nemesis is at work in the suite.
+/// The time for which each nemesis acts in the suite.
 const TIME: Duration = Duration::from_secs(5);
-/// How soon everything works again.
+/// The maximum time until everything works again.
 const RECOVERY: Duration = Duration::from_secs(60);
 const CLIENTS: u64 = 12;
-/// So many leads are changed by all clients at once.
+/// The number of leads that all clients change at once.
 const HOT: usize = 6;
 
-/// What goes wrong.
+/// The kinds of failures.
 #[derive(Clone, Copy, Debug)]
 enum Nemesis {
     /// A server is killed and started again.
     Kill,
-    /// A server is stopped and goes on.
+    /// A server is stopped and continues.
     Freeze,
     /// No file of the server can grow.
     FullDisk,
@@ -83,18 +84,18 @@ async fn postgres() {
 struct Proof {
     installation: Installation,
     servers: Vec<Server>,
-    /// None on SQLite.
+    /// The PostgreSQL; `None` on SQLite.
     database: Option<Postgres>,
     proxy: Option<LossyProxy>,
     book: Arc<Book>,
 }
 
-/// What the clients share.
+/// The state that the clients share.
 struct Book {
-    /// One for each server.
+    /// A client for each server.
     servers: Vec<Client>,
     history: Mutex<Vec<Exchange>>,
-    /// The leads there are, each with the version that was last heard of.
+    /// The existing leads, each with the latest version that was seen.
     leads: Mutex<BTreeMap<i64, i64>>,
     /// Counts the moments at which something began or ended.
     clock: AtomicU64,
@@ -119,7 +120,7 @@ impl Proof {
         }
     }
 
-    /// Has the clients at work while the nemesis strikes again and again, then repeats every request whose outcome is unknown.
+    /// Has the clients at work while the nemesis strikes repeatedly, then repeats every request whose outcome is unknown.
     async fn suffer(&mut self, nemesis: Nemesis) {
         let stop = Arc::new(AtomicBool::new(false));
         let mut clients = JoinSet::new();
@@ -172,7 +173,7 @@ impl Proof {
             Nemesis::FullDisk => {
                 let log: PathBuf = self.installation.folder().join("forecourt.db-wal");
                 let length = fs::metadata(log).map_or(0, |log| log.len());
-                // Before or behind the place where the log goes on.
+                // The limit is before or after the place where the log continues.
                 let room = length / 2 + dice.below(length / 2 + 65_536);
                 self.servers[one].limit_files(Some(room)).await;
                 sleep(Duration::from_millis(200 + dice.below(400))).await;
@@ -196,11 +197,11 @@ impl Proof {
         }
     }
 
-    /// Compares the history with what there is.
+    /// Compares the history with the stored state.
     #[expect(clippy::print_stdout, reason = "`cargo xtask prove` shows what a proof found")]
     async fn conclude(self, engine: &str) {
         if self.database.is_some() {
-            // What a server left that was killed may still be under way.
+            // Work of a killed server may still be in progress.
             let quiet = "SELECT count(*) = 0 FROM pg_stat_activity
                          WHERE xact_start IS NOT NULL AND backend_type = 'client backend' AND pid <> pg_backend_pid()";
             wait_for("no transaction is open", RECOVERY, async || {
@@ -213,7 +214,7 @@ impl Proof {
             events: Vec::new(),
             database_log: self.database.as_ref().map(Postgres::log).unwrap_or_default(),
         };
-        // Made by the proof itself, between two nemeses.
+        // These were made by the proof itself, between two nemeses.
         for server in &self.book.servers {
             state.events.push(server.walk("/2.0/events?per_page=500").await);
         }
@@ -248,7 +249,7 @@ impl Proof {
     }
 }
 
-/// Sends requests until it is to stop; yields those whose outcome is unknown and can be asked for again.
+/// Sends requests until it must stop; returns those whose outcome is unknown and that can be repeated.
 async fn work(book: Arc<Book>, mut dice: Dice, stop: Arc<AtomicBool>) -> Vec<Exchange> {
     let mut unknown = Vec::new();
     while !stop.load(Ordering::SeqCst) {
@@ -257,7 +258,7 @@ async fn work(book: Arc<Book>, mut dice: Dice, stop: Arc<AtomicBool>) -> Vec<Exc
         let is_write = !matches!(ask, Ask::Read { .. });
         let key = (is_write && dice.below(5) > 0).then(|| format!("key-{number}"));
         let mut answer = None;
-        // At once, perhaps of another server, and later again if need be.
+        // It repeats at once, perhaps on another server, and later again if necessary.
         for _ in 0..2 {
             let server = book.servers[dice.pick(book.servers.len())].clone();
             answer = book
@@ -283,7 +284,7 @@ async fn work(book: Arc<Book>, mut dice: Dice, stop: Arc<AtomicBool>) -> Vec<Exc
 }
 
 impl Book {
-    /// What a client asks for next.
+    /// Returns a client's next request.
     fn next(&self, dice: &mut Dice, number: usize) -> Ask {
         let leads = self.leads.lock().unwrap();
         let hot: Vec<(i64, i64)> = leads
@@ -310,7 +311,7 @@ impl Book {
         }
     }
 
-    /// Sends a request and writes down what came of it.
+    /// Sends a request and records the outcome.
     async fn exchange(&self, server: &Client, key: Option<String>, ask: Ask) -> Option<(u16, Value)> {
         let lead = |lead: &i64| format!("/2.0/leads/{lead}");
         let request = match &ask {
@@ -354,7 +355,7 @@ impl Book {
         answer
     }
 
-    /// Remembers what an answer says of a lead.
+    /// Records the state of a lead from an answer.
     fn learn(&self, ask: &Ask, answer: Option<&(u16, Value)>) {
         let mut leads = self.leads.lock().unwrap();
         match (ask, answer) {

@@ -1,7 +1,7 @@
-//! What was acknowledged is there after a power cut, however much of what was not synced is lost or torn.
+//! Acknowledged data is there after a power cut, however much of the unsynced data is lost or torn.
 //!
-//! A recorder under the program (`recorder.c`) writes down each of its writes and syncs. From that [`disk`] makes the files as they may
-//! be found after a power cut at any moment, and they are looked into.
+//! A recorder under the program (`recorder.c`) records each of its writes and syncs. From that [`disk`] makes the files as they
+//! may be found after a power cut at any moment, and these files are checked.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,14 +24,14 @@ use disk::{Disk, records};
 
 mod disk;
 
-/// For how long the program is at work in the suite.
+/// The time for which the program works in the suite.
 const TIME: Duration = Duration::from_secs(2);
-/// So many power cuts are looked at.
+/// The number of power cuts that are checked.
 const STATES: usize = 300;
-/// So many of them come before the server is ready for the first time, and the program has to go on from there.
+/// The number of them that come before the server is ready for the first time, after which the program has to continue.
 const EARLY_STATES: usize = 8;
 
-/// Something that the program has acknowledged.
+/// An acknowledgement of the program.
 #[derive(Clone, Debug)]
 enum Ack {
     /// The server is ready, and works with this key.
@@ -47,7 +47,7 @@ enum Ack {
     Mail(String),
 }
 
-/// What was acknowledged, with how much was recorded by then.
+/// The acknowledgements, each with the length of the record by then.
 type Acks = Vec<(usize, Ack)>;
 
 #[tokio::test]
@@ -63,7 +63,7 @@ async fn sqlite() {
 }
 
 struct Place {
-    /// All that the program keeps, in folders that it makes itself.
+    /// All data of the program, in folders that it makes itself.
     disk: PathBuf,
     log: PathBuf,
 }
@@ -78,7 +78,7 @@ impl Place {
     }
 }
 
-/// An installation whose program is recorded, with nothing in it.
+/// Makes an empty installation whose program is recorded.
 async fn recorded_installation() -> (Installation, Place) {
     let installation = Installation::new(Engine::Sqlite).await;
     let folder = installation.folder();
@@ -108,7 +108,7 @@ async fn recorded_installation() -> (Installation, Place) {
     (installation, place)
 }
 
-/// Has an installation keep all that it has below this folder.
+/// Makes an installation store everything below this folder.
 fn keep_in(installation: &Installation, folder: &Path) {
     let database = format!("sqlite://{}", Place::database(folder).display());
     installation.configure("DATABASE_URL", Some(&database));
@@ -116,7 +116,7 @@ fn keep_in(installation: &Installation, folder: &Path) {
     installation.configure("FORECOURT_SECRET_KEY", None);
 }
 
-/// Notes what is acknowledged.
+/// Records acknowledgements.
 #[derive(Clone)]
 struct Notes {
     log: PathBuf,
@@ -131,7 +131,7 @@ impl Notes {
     }
 }
 
-/// Has the program do something of each kind for a while, and kills it.
+/// Makes the program do actions of each kind for a while, and kills it.
 async fn work(installation: &Installation, place: &Place) -> Acks {
     let mut shop = Shop::on(installation.serve().start().await).await;
     let notes = Notes {
@@ -197,7 +197,7 @@ async fn write_leads(api: Client, notes: Notes, end: Instant) {
     }
 }
 
-/// Looks at power cuts at many moments; yields some early ones, as folders.
+/// Checks power cuts at many moments; returns some early ones, as folders.
 #[expect(clippy::print_stdout, reason = "`cargo xtask prove` shows what a proof found")]
 fn prove(log: &[u8], acks: &[(usize, Ack)], root: &Path) -> Vec<tempfile::TempDir> {
     let seed = u64::try_from(now()).expect("after 1970");
@@ -212,7 +212,7 @@ fn prove(log: &[u8], acks: &[(usize, Ack)], root: &Path) -> Vec<tempfile::TempDi
     let first: Vec<&String> = found.iter().take(20).collect();
     assert!(found.is_empty(), "{} faults, seed {seed}: {first:#?}", found.len());
 
-    // The same proof finds a disk out that keeps nothing.
+    // The same proof detects a disk that stores nothing.
     let (_, found) = faults(log, acks, root, false, 60, seed);
     for kind in ["key", "lead", "document", "mail"] {
         assert!(
@@ -243,7 +243,7 @@ fn prove(log: &[u8], acks: &[(usize, Ack)], root: &Path) -> Vec<tempfile::TempDi
         .collect()
 }
 
-/// What is wrong after power cuts: at moments at random, and just after something was acknowledged.
+/// Returns the faults after power cuts: at random moments, and just after an acknowledgement.
 fn faults(
     log: &[u8],
     acks: &[(usize, Ack)],
@@ -291,7 +291,7 @@ struct Row {
     text: String,
 }
 
-/// What was acknowledged and is not there, and what the database says is there and is not.
+/// Returns acknowledged data that is missing, and differences between the database's content and the files.
 fn missing<'a>(folder: &Path, root: &Path, acks: impl Iterator<Item = &'a Ack>) -> Vec<String> {
     let database = Place::database(folder);
     let mut faults = Vec::new();
@@ -325,7 +325,7 @@ fn missing<'a>(folder: &Path, root: &Path, acks: impl Iterator<Item = &'a Ack>) 
     let mut mails = String::new();
     for entry in spool.filter(|entry| entry.path().extension().is_some_and(|extension| extension == "eml")) {
         let mail = fs::read(entry.path()).unwrap();
-        // As it was written in the end.
+        // The content is the one written last.
         if fs::read(Place::data(root).join("mail").join(entry.file_name())).unwrap() == mail {
             mails.push_str(&String::from_utf8_lossy(&mail));
         }
@@ -350,7 +350,7 @@ fn missing<'a>(folder: &Path, root: &Path, acks: impl Iterator<Item = &'a Ack>) 
     faults
 }
 
-/// The outcome of a check, leads, documents and files.
+/// Returns the outcome of a check, leads, documents and files.
 fn rows(database: &Path) -> Result<[Vec<Row>; 4], Box<dyn std::error::Error>> {
     let mut conn = SqliteConnection::establish(database.to_str().unwrap())?;
     conn.batch_execute("PRAGMA synchronous = OFF")?;
@@ -369,7 +369,7 @@ fn rows(database: &Path) -> Result<[Vec<Row>; 4], Box<dyn std::error::Error>> {
     Ok([checks, leads, documents, files])
 }
 
-/// The program goes on from what a power cut has left of its first start: half a folder, half a key, half a migration.
+/// Starts the program on the remains of its first start after a power cut: half a folder, half a key, half a migration.
 async fn goes_on(folder: &Path) {
     let installation = Installation::new(Engine::Sqlite).await;
     keep_in(&installation, folder);

@@ -13,7 +13,7 @@ both_engines! {
 
 const LEADS: &str = "/2.0/leads";
 
-/// A shop whose three leads came in at three moments, and those moments.
+/// Returns a shop with three leads that came in at three moments, and those moments.
 async fn shop_with_three(engine: Engine) -> (Shop, [i64; 3]) {
     let shop = Shop::open(engine).await;
     let mut moments = [0; 3];
@@ -124,7 +124,7 @@ async fn a_walk_through_a_range(engine: Engine) {
     assert_eq!(references, [2, 1]);
 }
 
-/// Each range that a vehicle list takes, in every spelling.
+/// Tests each range filter of vehicles in every spelling.
 async fn every_range_is_read_alike(engine: Engine) {
     let shop = Shop::open(engine).await;
     for step in 1..=3 {

@@ -1,4 +1,4 @@
-//! How many requests a business may make: two fixed windows, the UTC minute and the UTC day.
+//! The limits on a business's requests: two fixed windows, the UTC minute and the UTC day.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ both_engines! {
 const DAY: i64 = 86_400;
 const MINUTE: i64 = 60;
 
-/// Limits of a shop; 0 turns a window off.
+/// Opens a shop with these limits; 0 turns a window off.
 async fn shop(engine: Engine, per_minute: u32, per_day: u32) -> Shop {
     Shop::open_with(engine, |serve| limited(serve, per_minute, per_day)).await
 }
@@ -33,7 +33,7 @@ fn limited(serve: Serve, per_minute: u32, per_day: u32) -> Serve {
         .env("FORECOURT_RATE_LIMIT_PER_DAY", per_day)
 }
 
-/// `X-RateLimit-Limit` and `-Remaining`.
+/// Returns `X-RateLimit-Limit` and `-Remaining`.
 #[track_caller]
 fn limit_of(answer: &Answer) -> (i64, i64) {
     (
@@ -205,7 +205,7 @@ async fn no_request_is_refused_for_an_outage_of_redis(engine: Engine) {
         }
         proxy.mend();
     }
-    // Once it is back, the servers count together again: this one goes on from what Redis knew.
+    // Once it is back, the servers count together again: this one continues from Redis' count.
     let together = async || limit_of(&get(&shop.api).await).1 > 970;
     wait_for("Redis is used again", Duration::from_secs(20), together).await;
 }

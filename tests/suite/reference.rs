@@ -38,7 +38,7 @@ fn column(list: &Value, member: &str) -> Vec<Value> {
         .collect()
 }
 
-/// Asserts that each object of a list has just these members.
+/// Asserts that each object of a list has exactly these members.
 #[track_caller]
 fn shaped(list: &Value, members: &[&str]) {
     let list = list.as_array().unwrap();
@@ -63,7 +63,7 @@ async fn tags(engine: Engine) {
         ]);
         assert_eq!(answer["tags"], expected);
         assert_eq!(answer["resource"], "lead", "it is normalised");
-        // A stock type means nothing here, but one that there is not is refused.
+        // A stock type has no effect here, but one that does not exist is refused.
         let typed = read(&shop, &format!("tags?resource={resource}&type=s")).await;
         assert_eq!(typed, answer);
         refused(&shop, &format!("tags?resource={resource}&type=x"), "type").await;
@@ -101,7 +101,7 @@ async fn tags(engine: Engine) {
 
 async fn vehicle_statuses(engine: Engine) {
     let shop = Shop::open(engine).await;
-    // The codes are the same for every stock type; the names go by it.
+    // The codes are the same for every stock type; the names depend on it.
     let table = [
         ("s", "in-stock", [None, Some(("for-sale", "For Sale")), None, None]),
         ("t", "to-order", [None, Some(("for-sale", "For Sale")), None, None]),
@@ -285,7 +285,7 @@ async fn vehicle_taxonomy(engine: Engine) {
         "it is still sold"
     );
 
-    // What the taxonomy does not have is no fault: a vehicle may have it.
+    // A value outside the taxonomy is not a fault: a vehicle may have it.
     let custom = read(&shop, "vehicle-taxonomy?type=Car&make=Homebuilt").await;
     assert_eq!((&custom["make"], &custom["models"]), (&json!("Homebuilt"), &json!([])));
     for query in ["make=Ford&model=Golf", "make=Homebuilt&model=One"] {

@@ -16,7 +16,7 @@ const TELEPHONE: Appearance = Appearance {
     dark: false,
 };
 
-/// An expression: whether this text can be seen in the element that a selector finds.
+/// Returns an expression: whether this text is visible in the element that a selector finds.
 fn shows(selector: &str, text: &str) -> String {
     let (selector, text) = (json!(selector), json!(text));
     format!(
@@ -24,12 +24,12 @@ fn shows(selector: &str, text: &str) -> String {
     )
 }
 
-/// The element of an operation in the reference.
+/// Returns the selector of an operation's element in the reference.
 fn block(tag: &str, operation: &str) -> String {
     format!("#operations-{tag}-{operation}")
 }
 
-/// Asserts that nothing is wider than the screen, and that nothing was complained of.
+/// Asserts that nothing is wider than the screen, and that there were no complaints.
 async fn assert_sound(browser: &mut Browser, shop: &Shop, appearance: Appearance) {
     let width = browser.evaluate("document.documentElement.scrollWidth").await;
     let place = browser.evaluate("location.href").await;
@@ -41,7 +41,7 @@ async fn assert_sound(browser: &mut Browser, shop: &Shop, appearance: Appearance
     assert!(complaints.is_empty(), "{place} in {appearance:?}: {complaints:#?}");
 }
 
-/// The reference and the guides are shown whole.
+/// Tests that the reference and the guides are shown completely.
 #[tokio::test]
 async fn the_reference_is_seen_on_every_screen() {
     let Some(mut browser) = Browser::start() else { return };
@@ -74,7 +74,7 @@ async fn the_reference_is_seen_on_every_screen() {
     }
 }
 
-/// An address of the reference leads to its operation, and to what an event sends.
+/// Tests that an address of the reference leads to its operation, and to an event's payload.
 #[tokio::test]
 async fn operations_and_webhooks_have_addresses() {
     let Some(mut browser) = Browser::start() else { return };
@@ -92,7 +92,7 @@ async fn operations_and_webhooks_have_addresses() {
     assert_sound(&mut browser, &shop, DESKTOP).await;
 }
 
-/// What is tried out works as it stands there, also after the page was loaded again.
+/// Tests that a prefilled operation works unchanged, also after the page was loaded again.
 #[tokio::test]
 async fn operations_can_be_tried_out() {
     let Some(mut browser) = Browser::start() else { return };
@@ -126,7 +126,7 @@ async fn operations_can_be_tried_out() {
     );
 }
 
-/// Sends an operation that creates something as it is prefilled.
+/// Sends an operation that creates a record with its prefilled values.
 async fn try_out(browser: &mut Browser, operation: &str) {
     browser.click(&format!("{operation} .execute")).await;
     browser

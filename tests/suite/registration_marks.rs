@@ -1,4 +1,4 @@
-//! Registration marks of vehicles: how they are shown, and how they compare.
+//! Registration marks of vehicles: their display and their comparison.
 
 use harness::{Engine, Shop, both_engines};
 use serde_json::{Value, json};

@@ -10,7 +10,7 @@ both_engines! {
     each_request_gets_an_id_of_its_own
 }
 
-/// Paths whose answers are all kinds of success and of error.
+/// Paths whose answers cover all kinds of success and of error.
 const PATHS: [&str; 6] = [
     "/2.0/leads",
     "/2.0/leads/1",

@@ -39,7 +39,7 @@ const REVIEWS: &str = "/2.0/reviews";
 const SIMPLE: [&str; 8] = ["id", "rating", "name", "review", "source", "verified", "status", "date"];
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A review with a value in every field that is not its default.
+/// Returns a review with a value in every field that is not its default.
 fn content() -> Value {
     json!({
         "rating": 4.5, "name": "Priya Shah", "review": "Found us the right car.\nDid not push. 🚗", "source": "Google",
@@ -47,7 +47,7 @@ fn content() -> Value {
     })
 }
 
-/// A query, and what it finds.
+/// A query, and the names that it finds.
 type Case = (&'static [(&'static str, &'static str)], &'static [&'static str]);
 
 async fn review(shop: &Shop, body: &Value) -> Value {
@@ -68,7 +68,7 @@ fn full() -> impl Iterator<Item = &'static str> {
     SIMPLE.into_iter().chain(["version", "data"])
 }
 
-/// The events so far, as `(name, data)`.
+/// Returns the events so far, as `(name, data)`.
 async fn recorded(client: &Client) -> Vec<(String, Value)> {
     let events = client.walk("/2.0/events").await.into_iter();
     events
@@ -264,7 +264,7 @@ async fn every_fault_is_reported_at_once(engine: Engine) {
     let fields = ["rating", "name", "review", "source", "verified", "status", "date"];
     shop.api.post(REVIEWS, &body).await.invalid(&fields);
     shop.api.patch(&path, &body).await.invalid(&fields);
-    // What is wrong with the body goes before a missing record.
+    // Faults of the body are reported before a missing record.
     let nobody = format!("{REVIEWS}/987654321");
     shop.api.patch(&nobody, &body).await.invalid(&fields);
 }
@@ -381,7 +381,7 @@ async fn shop_with_reviews(engine: Engine) -> Shop {
     shop
 }
 
-/// The names of the reviews that are found, the oldest first.
+/// Returns the names of the reviews that are found, oldest first.
 async fn found(shop: &Shop, query: &[(&str, &str)]) -> Vec<Value> {
     let path = url_query(REVIEWS, query.iter().copied());
     let list = shop.api.list(&path).await;
@@ -585,7 +585,7 @@ async fn what_happens_to_a_review_is_reported(engine: Engine) {
     ];
     let expected = expected.map(|(name, data)| (name.to_owned(), data));
     assert_eq!(recorded(&shop.api).await, expected);
-    // Only those hear of it who may read reviews.
+    // Only callers who may read reviews receive it.
     let other = shop.client("webhooks:read,leads:read").await;
     assert!(recorded(&other).await.is_empty());
 }
@@ -755,7 +755,7 @@ async fn a_read_has_an_etag_and_a_write_a_precondition(engine: Engine) {
         2
     );
     assert_eq!(at("PATCH", &path, "*", json!({"name": "Bea"})).await.ok()["version"], 3);
-    // A fault of the body and a missing record go before the precondition.
+    // A fault of the body and a missing record are reported before the precondition.
     at("PATCH", &path, "\"1\"", json!({"rating": 7}))
         .await
         .invalid(&["rating"]);

@@ -1,4 +1,4 @@
-//! Which paths and methods there are. No credential is needed to learn it.
+//! Existing paths and methods, which can be learnt without a credential.
 
 use std::collections::BTreeSet;
 

@@ -19,7 +19,7 @@ async fn sample(installation: &Installation, leads: &str, seed: &str) {
     installation.run(arguments).await.succeeded();
 }
 
-/// What the leads of a new shop say that a sample of this seed has been put into.
+/// Returns the leads of a new shop with a sample of this seed.
 async fn sampled(engine: Engine, seed: &str) -> Vec<Value> {
     let shop = Shop::open(engine).await;
     sample(shop.installation(), "2000", seed).await;
@@ -34,7 +34,7 @@ async fn sampled(engine: Engine, seed: &str) -> Vec<Value> {
 async fn the_same_seed_makes_the_same_leads(engine: Engine) {
     let leads = sampled(engine, "7").await;
     assert!(leads == sampled(engine, "7").await);
-    // The engine has no part in it.
+    // The engine makes no difference.
     assert!(leads == sampled(Engine::Sqlite, "7").await);
 }
 
@@ -88,7 +88,7 @@ async fn sample_vehicles(installation: &Installation, count: &str) {
     installation.run(arguments).await.succeeded();
 }
 
-/// What the vehicles of a new shop say, but for what they are known by.
+/// Returns the vehicles of a new shop, without their identifiers.
 async fn sampled_vehicles(engine: Engine) -> Vec<Value> {
     let shop = Shop::open(engine).await;
     sample_vehicles(shop.installation(), "600").await;

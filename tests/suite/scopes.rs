@@ -1,4 +1,4 @@
-//! What a key may do. The scopes are taken from the OpenAPI document, so that no operation is forgotten.
+//! The permissions of a key. The scopes are taken from the OpenAPI document, so that no operation is left out.
 
 use std::collections::BTreeSet;
 

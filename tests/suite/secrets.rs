@@ -1,4 +1,4 @@
-//! No token, secret or password is ever logged, nor kept in readable form.
+//! No token, secret or password is ever logged, or stored in readable form.
 
 use std::fs;
 use std::path::Path;
@@ -46,7 +46,7 @@ async fn no_token_is_logged(engine: Engine) {
         shop.server.terminate().await;
         let log = shop.server.log();
         assert!(log.contains("/2.0/leads"), "{log}");
-        // What a caller puts into the address is not known to be a secret, but the key of a request is.
+        // Text in a request's address is not known to be a secret, but the key of a request is.
         let told = log.lines().filter(|line| line.contains(key.secret()));
         let told: Vec<&str> = told
             .filter(|line| !line.contains("/2.0/leads?token=") && !line.contains("/2.0/nothing/"))
@@ -67,7 +67,7 @@ async fn no_webhook_s_secret_is_logged_or_kept_in_clear(engine: Engine) {
     };
     let mut shop = Shop::open_with(engine, setup).await;
     let receiver = Receiver::start();
-    // Under a key, so that the answers are kept as well.
+    // The requests have a key, so that the answers are stored as well.
     let request = shop.api.request("POST", "/2.0/webhooks").key("create");
     let body = json!({"url": receiver.url("/"), "events": "*"});
     let created = request.json(&body).send().await.created();
@@ -101,7 +101,7 @@ async fn the_database_s_password_is_not_logged(engine: Engine) {
     assert!(!outcome.stderr.contains("correct-horse"), "{}", outcome.stderr);
 }
 
-/// Services that cannot be reached, refuse the password or are no such service: whatever goes wrong, it is not repeated.
+/// Uses services that cannot be reached, refuse the password or have another protocol: no error repeats the password.
 async fn passwords_of_other_services_are_not_logged(engine: Engine) {
     const PASSWORD: &str = "correct-horse";
     let receiver = Receiver::start();
@@ -123,7 +123,7 @@ async fn passwords_of_other_services_are_not_logged(engine: Engine) {
         shop.server.terminate().await;
         for seen in [shop.server.log(), shop.server.stdout(), refused.text().to_owned()] {
             assert!(!seen.contains(PASSWORD), "{seen}");
-            // As SMTP sends it.
+            // The form in which SMTP sends it.
             assert!(
                 !seen.contains("Y29ycmVjdC1ob3JzZQ") && !seen.contains("AHVzZXIAY29ycmVjdC1ob3JzZQ"),
                 "{seen}"
@@ -186,7 +186,7 @@ async fn no_token_is_stored_in_the_database() {
     assert!(found.is_empty(), "{found:?}");
 }
 
-/// Collects the files under `folder` that have `needle` in them.
+/// Collects the files under `folder` that contain `needle`.
 fn search(folder: &Path, needle: &[u8], found: &mut Vec<String>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

@@ -1,4 +1,4 @@
-//! Settings: where they come from, which one wins, and how a bad one is refused.
+//! Settings: their sources, their precedence, and the refusal of bad ones.
 
 use std::fs;
 use std::net::TcpListener;
@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use harness::{Engine, Installation, Server, Shop, acme};
 use serde_json::json;
 
-/// The settings that a value can be wrong for, each with some that are.
+/// The settings that can have malformed values, each with some of these.
 const MALFORMED: &[(&str, &[&str])] = &[
     ("DATABASE_URL", &["mysql://root@localhost/x", "nonsense"]),
     ("FORECOURT_BIND", &["nonsense", "127.0.0.1", "127.0.0.1:99999"]),
@@ -39,7 +39,7 @@ async fn installation() -> Installation {
     Installation::new(Engine::Sqlite).await
 }
 
-/// What the server calls itself in its links.
+/// Returns the server's URL in its links.
 async fn public_url(server: &Server) -> String {
     let document = server.anonymous().get("/2.0/openapi.json").await.json();
     document["servers"][0]["url"]
@@ -171,7 +171,7 @@ async fn secrets_can_be_given_by_files() {
         server.terminate().await;
         assert!(!server.log().contains("hunter2"), "{}", server.log());
     }
-    // The database was used with the key of the file, and no other opens it.
+    // The database was used with the key from the file, and no other key opens it.
     let serve = installation.serve().env("DATABASE_URL", SECRETS[0].1);
     serve.refused().await.failed_naming("FORECOURT_SECRET_KEY");
 }
@@ -279,7 +279,7 @@ async fn a_secret_key_is_made_once_where_none_is_given() {
     let before = files();
     assert!(before > 0, "the data folder holds the key");
     shop.server.restart().await;
-    // What was sealed with it can still be opened.
+    // Data that was encrypted with it can still be read.
     assert_eq!(send(&shop).await.text(), first.text());
 }
 

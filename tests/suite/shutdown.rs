@@ -1,4 +1,4 @@
-//! A server that is asked to end finishes what it has accepted.
+//! A server that is told to end finishes the requests that it has accepted.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ both_engines! {
 
 async fn it_ends_with_success(engine: Engine) {
     let mut shop = Shop::open(engine).await;
-    // An idle connection holds nothing up.
+    // An idle connection does not delay the end.
     shop.api.get("/2.0/leads").await.ok();
     let idle = TcpStream::connect(shop.server.address()).await.unwrap();
     let status = shop.server.terminate().await;
@@ -36,7 +36,7 @@ async fn a_request_that_has_begun_is_finished(engine: Engine) {
     let mut connection = Raw::connect(&shop.server).await;
     connection.send(head.as_bytes()).await.unwrap();
     connection.send(first.as_bytes()).await.unwrap();
-    // A request that came later was answered, so this one has been taken up.
+    // A later request was answered, so this one has been accepted.
     shop.api.get("/2.0/leads").await.ok();
 
     shop.server.ask_to_end().await;

@@ -1,4 +1,4 @@
-//! Clients that take their time are cut off, and no other client notices.
+//! Slow clients are disconnected, and no other client notices.
 
 use std::time::Duration;
 
@@ -14,9 +14,9 @@ both_engines! {
     clients_that_do_not_read_do_no_harm
 }
 
-/// Within this a slow client is cut off.
+/// The maximum time until a slow client is disconnected.
 const TIMEOUT: Duration = Duration::from_secs(100);
-/// Asserts that reads and writes go on.
+/// Asserts that reads and writes still work.
 async fn others_are_served(shop: &Shop) {
     for _ in 0..10 {
         shop.api.get("/2.0/leads").await.ok();
@@ -24,8 +24,8 @@ async fn others_are_served(shop: &Shop) {
     }
 }
 
-/// Says `start` on many connections, then a byte of `rest` a second; asserts that each is cut off, and that no other client
-/// notices.
+/// Sends `start` on many connections, then a byte of `rest` a second; asserts that each is disconnected, and that no other
+/// client notices.
 async fn drip(shop: &Shop, start: &str, rest: &'static [u8]) {
     let mut clients = JoinSet::new();
     for _ in 0..64 {
@@ -45,7 +45,7 @@ async fn dripping_heads_are_cut_off(engine: Engine) {
     drip(&shop, "GET /2.0/leads HTTP/1.1\r\nHost: any\r\nX-Slow: ", b"x").await;
 }
 
-/// The head of a create, up to a body of this length.
+/// Returns the head of a create, up to a body of this length.
 async fn head(shop: &Shop, length: usize) -> String {
     let token = shop.business.key("leads:write").await.token;
     format!(

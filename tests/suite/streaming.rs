@@ -11,7 +11,7 @@ both_engines! {
     a_page_is_the_same_in_whatever_parts_it_is_read
 }
 
-/// How much the process may grow by one request.
+/// The maximum growth of the process by one request.
 const GROWTH: u64 = 60_000_000;
 
 /// Posts `number` bodies, a few at a time.
@@ -68,7 +68,7 @@ async fn memory_does_not_grow_with_an_answer(engine: Engine) {
 
 async fn a_page_is_the_same_in_whatever_parts_it_is_read(engine: Engine) {
     let shop = Shop::open(engine).await;
-    // Large enough that a page of thirty does not leave in one piece.
+    // A page of thirty must not fit into one piece.
     let text = "x".repeat(20_000);
     for number in 0..62 {
         shop.lead(&json!({"name": format!("Lead {number}"), "data": {"text": text}}))

@@ -18,7 +18,7 @@ async fn send(api: &Client, method: &str, path: &str, body: Option<&Value>) -> A
     }
 }
 
-/// The message about `field`.
+/// Returns the message about `field`.
 #[track_caller]
 fn message(answer: &Answer, field: &str) -> String {
     let error = answer.refused(422, "validation_failed");
@@ -99,7 +99,7 @@ async fn unknown_names_are_reported_with_the_nearest_known_one() {
     let answer = send(&shop.api, "POST", "/2.0/contacts", Some(&body)).await;
     answer.invalid(&["address.line"]);
 
-    // What the vehicle's data refuses anyway is reported once, and with the nearest name.
+    // A fault that the vehicle's data refuses anyway is reported once, and with the nearest name.
     let body = json!({"colour": "Red", "data": {"vehicle": {"colour_nmae": "x", "seats": "five"}}});
     let answer = send(&shop.api, "POST", "/2.0/vehicles", Some(&body)).await;
     answer.invalid(&["colour", "data.vehicle.colour_nmae", "data.vehicle.seats"]);
@@ -129,7 +129,7 @@ async fn checks_keep_their_order() {
     malformed.send().await.refused(400, "json_invalid");
     let no_object = shop.api.request("POST", LEADS).header("Prefer", STRICT).body("[]");
     no_object.send().await.invalid(&["body"]);
-    // Names are checked before the record is looked for.
+    // Names are checked before the record is looked up.
     for (method, path) in [
         ("GET", "/2.0/leads/987654"),
         ("GET", "/2.0/contacts/987654/export"),
@@ -155,14 +155,14 @@ async fn a_refused_write_changes_nothing(engine: Engine) {
     let body = json!({"name": "Bob", "nmae": "Bob"});
     keyed(STRICT, &body).await.invalid(&["nmae"]);
     assert_eq!(shop.api.get(&lead).await.ok()["name"], "Ann");
-    // The refusal is what the key replays.
+    // The key replays the refusal.
     let replayed = keyed(STRICT, &body).await;
     replayed.invalid(&["nmae"]);
     assert_eq!(replayed.header("X-Idempotent-Replay"), Some("true"));
     assert_eq!(shop.api.patch(&lead, &body).await.ok()["name"], "Bob");
 }
 
-/// Every operation, as the document declares it, with a name that it cannot know.
+/// Tests every operation of the document with a name that it cannot know.
 #[tokio::test]
 async fn every_operation_refuses_what_it_does_not_know() {
     let shop = Shop::open(Engine::Sqlite).await;
@@ -183,7 +183,7 @@ async fn every_operation_refuses_what_it_does_not_know() {
             message(&answer, "nonsense");
             is_applied(&answer);
             if path.contains("/feeds/") || path == "/2.0/leads/adf" {
-                // What is no JSON has no members.
+                // A body that is not JSON has no members.
                 continue;
             }
             if method == "GET" {

@@ -36,7 +36,7 @@ async fn another_s_lead_does_not_exist(engine: Engine) {
     }
     assert_eq!(shop.api.get(&lead).await.ok(), before);
 
-    // What does not exist at all is answered in the same words.
+    // A record that does not exist at all gets the same answer.
     let other = shop.api.get("/2.0/leads/987654321").await.json()["error"].take();
     let foreign = rival.get(&lead).await.json()["error"].take();
     assert_eq!(foreign["code"], other["code"]);

@@ -1,4 +1,4 @@
-//! How values of a body are read: null, integers, and what is said of a value of the wrong type.
+//! Values of a body: null, integers, and the message on a value of the wrong type.
 
 use harness::{Engine, Shop, acme, both_engines, url_query};
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ both_engines! {
     addresses_compare_by_the_ascii_form_of_their_domain
 }
 
-/// A shop in which new leads and contacts have a tag of their own accord.
+/// Opens a shop in which new leads and contacts get a tag by default.
 async fn shop(engine: Engine) -> Shop {
     let shop = Shop::open(engine).await;
     let mut file = acme();
@@ -36,7 +36,7 @@ async fn shop(engine: Engine) -> Shop {
     shop
 }
 
-/// Changes each member of `body` to null, one by one, and compares it with what a record that nothing is said of has.
+/// Changes each member of `body` to null, one by one, and compares it with that of a record without values.
 async fn null_resets_each(shop: &Shop, path: &str, body: &Value, shown: impl Fn(&Value, &str) -> Value, blank: &Value) {
     for name in body.as_object().unwrap().keys() {
         let before = shop.api.patch(path, body).await.ok();

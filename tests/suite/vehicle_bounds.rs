@@ -1,4 +1,4 @@
-//! How much a vehicle may hold: every text, array and object of it has a bound, and the record as a whole.
+//! Bounds on a vehicle: on every text, array and object of it, and on the record as a whole.
 
 use harness::{Engine, Shop, both_engines};
 use serde_json::{Value, json};
@@ -57,13 +57,13 @@ const TEXTS: &[&str] = &[
     "stock.notes",
 ];
 
-/// A body whose `data` has `value` at this dot-path.
+/// Returns a body whose `data` has `value` at this dot-path.
 fn data(path: &str, value: Value) -> Value {
     let nested = path.rsplit('.').fold(value, |inner, name| json!({name: inner}));
     json!({"data": nested})
 }
 
-/// `é` so many times: characters count, not bytes.
+/// Returns `é` this number of times: characters count, not bytes.
 fn text(length: usize) -> Value {
     "é".repeat(length).into()
 }
@@ -150,7 +150,7 @@ async fn a_vehicle_has_128_kib(engine: Engine) {
     let large = |kib: usize| data("stock.stock_variation", json!({"padding": "x".repeat(kib * KIB)}));
     shop.api.post(VEHICLES, &large(129)).await.invalid(&["data"]);
     let path = path(&shop, &large(120)).await;
-    // What was there counts too.
+    // Existing data counts too.
     shop.api
         .patch(&path, &data("stock.notes", "x".repeat(9 * KIB).into()))
         .await
@@ -210,7 +210,7 @@ async fn filters_are_bounded(engine: Engine) {
         let is_word = schema.get("enum").is_some();
         if is_text && !is_word && !["fields", "cursor"].contains(&name) {
             texts += 1;
-            // A tag has a form of its own, which says more.
+            // A tag has a form of its own, which is stricter.
             let most = if name == "tag" { 13 } else { 255 };
             assert_eq!(schema["maxLength"], most, "{name}");
         }

@@ -1,4 +1,4 @@
-//! The documents of a vehicle: how they are uploaded, read, changed and deleted, and which files they may be.
+//! The documents of a vehicle: upload, reading, change and deletion, and the files that are accepted.
 
 use std::path::Path;
 use std::time::Duration;
@@ -63,11 +63,11 @@ both_engines! {
     a_document_survives_a_restart
 }
 
-/// Within this the background has done what is due.
+/// The maximum time for due background work.
 const TIMEOUT: Duration = Duration::from_secs(90);
-/// By how much one request may let the process grow.
+/// The maximum growth of the process by one request.
 const GROWTH: u64 = 100_000_000;
-/// The contract's members, and the version that each record has which can change.
+/// The contract's members, and the version of each record that can change.
 const MEMBERS: [&str; 11] = [
     "description",
     "extension",
@@ -82,12 +82,12 @@ const MEMBERS: [&str; 11] = [
     "version",
 ];
 
-/// A draft of nothing; yields the path of its documents.
+/// Creates a draft without data; returns the path of its documents.
 async fn documents(shop: &Shop) -> String {
     format!("{}/documents", path(shop, &json!({})).await)
 }
 
-/// What uploads a small document.
+/// Returns the body that uploads a small document.
 fn a_document() -> Value {
     json!({"file": base64(PDF), "filename": "V5C.pdf", "description": "Log book"})
 }
@@ -96,14 +96,14 @@ async fn upload(shop: &Shop, documents: &str, body: &Value) -> Answer {
     shop.api.post(documents, body).await
 }
 
-/// Uploads this; yields the document and its path.
+/// Uploads this; returns the document and its path.
 async fn uploaded(shop: &Shop, documents: &str, body: &Value) -> (Value, String) {
     let document = upload(shop, documents, body).await.created();
     let path = format!("{documents}/{}", id(&document));
     (document, path)
 }
 
-/// Uploads a small document; yields its path.
+/// Uploads a small document; returns its path.
 async fn small(shop: &Shop, documents: &str) -> String {
     uploaded(shop, documents, &a_document()).await.1
 }
@@ -117,13 +117,13 @@ async fn download(client: &Client, document: &str) -> Answer {
     client.get(&format!("{document}/download")).await
 }
 
-/// The bytes of a document.
+/// Returns the bytes of a document.
 async fn content(shop: &Shop, document: &str) -> Vec<u8> {
     let answer = download(&shop.api, document).await.ok();
     BASE64_STANDARD.decode(answer["content"].as_str().unwrap()).unwrap()
 }
 
-/// The document as the list shows it, if it does.
+/// Returns the document as the list shows it, if it does.
 async fn listed(shop: &Shop, documents: &str, document: &str) -> Option<Value> {
     let items = shop.api.list(documents).await.items;
     items
@@ -131,7 +131,7 @@ async fn listed(shop: &Shop, documents: &str, document: &str) -> Option<Value> {
         .find(|item| document == format!("{documents}/{}", id(item)))
 }
 
-/// The names of an object's members, in alphabetical order.
+/// Returns the names of an object's members, in alphabetical order.
 fn members(value: &Value) -> Vec<&str> {
     let members = value.as_object().expect("an object");
     let mut names: Vec<&str> = members.keys().map(String::as_str).collect();
@@ -139,7 +139,7 @@ fn members(value: &Value) -> Vec<&str> {
     names
 }
 
-/// A PDF of exactly this length.
+/// Returns a PDF of exactly this length.
 fn long_pdf(length: usize) -> Vec<u8> {
     let (head, tail) = PDF.split_at(9);
     let padding = length - PDF.len() - 2;
@@ -148,20 +148,20 @@ fn long_pdf(length: usize) -> Vec<u8> {
     file
 }
 
-/// Whether a file in this folder, at any depth, has these bytes in it.
+/// Returns true if a file in this folder, at any depth, contains these bytes.
 fn holds(folder: &Path, bytes: &[u8]) -> bool {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).any(|path| {
         if path.is_dir() {
             return holds(&path, bytes);
         }
-        // One that goes away meanwhile holds nothing.
+        // A file that is deleted meanwhile is empty here.
         let content = std::fs::read(&path).unwrap_or_default();
         content.windows(bytes.len()).any(|window| window == bytes)
     })
 }
 
-/// All events so far.
+/// Returns all events so far.
 async fn events(shop: &Shop) -> Vec<Value> {
     shop.api.walk("/2.0/events?per_page=500").await
 }
@@ -223,7 +223,7 @@ async fn a_document_of_nothing_but_a_file_has_defaults(engine: Engine) {
     assert_eq!(document["description"], "");
     assert_eq!(document["extension"], "pdf");
     assert!(document["name"].is_string(), "{document}");
-    // An extension without a name is as good.
+    // An extension without a name is sufficient.
     let body = json!({"file": base64(PDF), "extension": "pdf"});
     let (document, _) = uploaded(&shop, &documents, &body).await;
     assert_eq!(document["extension"], "pdf");
@@ -412,7 +412,7 @@ async fn a_body_beyond_every_limit_is_refused(engine: Engine) {
     let shop = Shop::open(engine).await;
     let documents = documents(&shop).await;
     let body = json!({"file": base64(&long_pdf(2 * LARGEST)), "filename": "a.pdf"});
-    // A server may hang up on such a body before all of it was sent, and the client then sees no answer.
+    // A server may close the connection before all of such a body was sent, and the client then sees no answer.
     if let Ok(answer) = shop.api.request("POST", &documents).json(&body).attempt().await {
         answer.invalid(&["file"]);
     }
@@ -522,7 +522,7 @@ async fn a_body_is_json(engine: Engine) {
     }
     let plain = shop.api.request("POST", &documents).body(a_document().to_string());
     plain.send().await.created();
-    // Members that mean nothing are ignored, numbers beyond every type too.
+    // Unknown members are ignored, even numbers beyond every type.
     let text = format!(
         r#"{{"file": "{}", "other": [1.5e296, -7e-300, {}]}}"#,
         base64(PDF),
@@ -788,7 +788,7 @@ async fn businesses_are_apart(engine: Engine) {
     let change = json!({"description": "Receipt"});
     rival.patch(&path, &change).await.refused(404, code);
     rival.delete(&path).await.refused(404, code);
-    // Nor does a vehicle of their own lead to it.
+    // A vehicle of their own does not lead to it either.
     let own = rival.post(VEHICLES, &json!({})).await.created();
     let own = format!("{VEHICLES}/{}/documents/{}", own["id"], id(&document));
     download(&rival, &own).await.refused(404, "vehicle_document_not_found");

@@ -31,7 +31,7 @@ both_engines! {
 }
 
 const TERMS: &str = "Return it with a full tank.\nNo smoking.";
-/// How long the background may take on a busy machine.
+/// The maximum time for background work on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 struct Yard {
@@ -335,7 +335,7 @@ async fn photos_belong_to_the_drive(engine: Engine) {
         .refused(422, "vehicle_drive_photo_failed");
 }
 
-/// What photos are called, and where they are but for the signatures of their addresses.
+/// Returns the names of photos, and their addresses without the signatures.
 fn names(photos: &Value) -> Vec<[String; 3]> {
     let text = |value: &Value| value.as_str().unwrap_or_default().split('?').next().unwrap().to_owned();
     let photos = photos.as_array().unwrap().iter();
@@ -344,7 +344,7 @@ fn names(photos: &Value) -> Vec<[String; 3]> {
         .collect()
 }
 
-/// A driver's licence and person, as a drive shows them.
+/// Returns a driver's licence and personal data, as a drive shows them.
 fn private(drive: &Value) -> [Value; 6] {
     [
         "license_number",
@@ -410,7 +410,7 @@ async fn what_is_copied_of_a_contact_is_for_those_who_read_contacts(engine: Engi
     }
     let drives = yard.shop.api.list(&yard.drives).await.items;
     assert_eq!(private(&drives[0]), whole);
-    // What it says itself of the licence it sees.
+    // It sees the licence data that it sent itself.
     let own = json!({"contact": yard.contact, "license_number": "SEEN1", "license_code": "S1"});
     let mut expected = nothing.clone();
     (expected[0], expected[1]) = (json!("SEEN1"), json!("S1"));
@@ -463,7 +463,7 @@ async fn a_location_is_named_by_its_id_or_its_number(engine: Engine) {
     ] {
         yard.start(json!({"location": wrong})).await.invalid(&["location"]);
     }
-    // One that is given up keeps its number, and so do the others.
+    // A location that is removed keeps its number, and so do the others.
     yard.shop.business.change(locations(&["9", "new"])).await;
     eventually("the file has its effect", TIMEOUT, async || {
         let known = yard.shop.api.get("/2.0/reference/locations").await.ok();
@@ -575,7 +575,7 @@ async fn photos_are_for_keys_and_signed_addresses_alone(engine: Engine) {
             tampered.refused(404, "route_not_found");
         }
     }
-    // A signature is of one file.
+    // A signature is valid for one file only.
     let query = |member: &str| photo[member].as_str().unwrap().split_once('?').unwrap().1.to_owned();
     let address = photo["url"].as_str().unwrap();
     let path = address[address.find("/files/").unwrap()..].split('?').next().unwrap();

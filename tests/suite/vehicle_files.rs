@@ -1,4 +1,4 @@
-//! Documents, photos and videos of vehicles: how they are sent, what is kept of them, and where they are read.
+//! Documents, photos and videos of vehicles: their upload, the stored form, and the addresses for reading.
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use harness::{Answer, Client, Engine, Shop, both_engines, eventually, now};
@@ -41,7 +41,7 @@ both_engines! {
     videos_say_nothing_of_where_they_were_made
 }
 
-/// How long the background may take on a busy machine.
+/// The maximum time for background work on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(60);
 const MEBIBYTES_25: usize = 25 * 1024 * 1024;
 const PDF: &[u8] = b"%PDF-1.4\n1 0 obj\n<<>>\nendobj\ntrailer\n<<>>\n%%EOF\n";
@@ -50,7 +50,7 @@ fn base64(content: &[u8]) -> String {
     BASE64_STANDARD.encode(content)
 }
 
-/// A picture that is red on its left and blue on its right.
+/// Returns a picture that is red on its left and blue on its right.
 fn picture(width: u32, height: u32, format: ImageFormat) -> Vec<u8> {
     let colour = |x| {
         if x < width / 2 {
@@ -65,7 +65,7 @@ fn picture(width: u32, height: u32, format: ImageFormat) -> Vec<u8> {
     bytes.into_inner()
 }
 
-/// A JPEG picture whose Exif data say how it is to be turned, and where it was taken.
+/// Returns a JPEG picture with an orientation and a location in its Exif data.
 fn turned_photo(orientation: u8) -> Vec<u8> {
     let photo = picture(64, 32, ImageFormat::Jpeg);
     let mut tiff = b"II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0".to_vec();
@@ -106,7 +106,7 @@ async fn send_form(client: &Client, path: &str, parts: &[(&str, Option<&str>, &[
         .await
 }
 
-/// The path in an address of this server.
+/// Returns the path in an address of this server.
 fn path_in(address: &Value) -> String {
     let address = address.as_str().unwrap();
     let at = address
@@ -458,7 +458,7 @@ async fn a_photo_is_upright_and_has_no_metadata(engine: Engine) {
         let seen = image::load_from_memory(&shown).unwrap().to_rgb8();
         assert_eq!(seen.dimensions(), size);
         assert_eq!((&photo["width"], &photo["height"]), (&json!(size.0), &json!(size.1)));
-        // What was on the left goes to the top when it is turned to the right.
+        // The left side is at the top when it is turned to the right.
         let corner = seen.get_pixel(4, 4);
         assert_eq!(corner[0] > corner[2], orientation != 3, "{orientation}: {corner:?}");
     }
@@ -700,7 +700,7 @@ async fn many_uploads_take_little_memory(engine: Engine) {
     assert!(growth < 100 << 20, "{growth}");
 }
 
-/// The folder of the business's files.
+/// Returns the folder of the business's files.
 fn folder(shop: &Shop) -> PathBuf {
     let root = shop.installation().data_dir().join("files");
     let mut folders = std::fs::read_dir(root).unwrap().map(|entry| entry.unwrap());
@@ -713,7 +713,7 @@ fn folder(shop: &Shop) -> PathBuf {
     own.unwrap().path()
 }
 
-/// Makes a file without a record that is so many days old; yields its place below the folder of its business.
+/// Makes a file without a record that is this number of days old; returns its place below the folder of its business.
 fn stray(shop: &Shop, digits: &str, days: i64) -> String {
     let place = format!("{digits}/{}.pdf", digits.repeat(16));
     let path = folder(shop).join(&place);
@@ -827,14 +827,14 @@ async fn a_deleted_business_leaves_no_files(engine: Engine) {
     rival.get(&download).await.ok();
 }
 
-/// A PDF of that length.
+/// Returns a PDF of that length.
 fn paper(length: usize) -> Value {
     let mut content = PDF.to_vec();
     content.resize(length, b' ');
     json!({"file": base64(&content)})
 }
 
-/// Asserts that an upload is refused for want of room, in a message that names both figures.
+/// Asserts that an upload is refused for lack of room, in a message that names both figures.
 fn has_no_room(answer: &harness::Answer, limit: &str, taken: &str) {
     answer.invalid(&["file"]);
     let error = answer.json()["error"].take();
@@ -876,7 +876,7 @@ async fn a_business_has_room_for_so_much(engine: Engine) {
         (&json!(2), &json!([])),
         "what was refused is not kept"
     );
-    // What is deleted makes room.
+    // A deletion makes room.
     let path = format!("{documents}/{}", first["id"].as_str().unwrap());
     shop.api.delete(&path).await.ok();
     send(&shop.api, &documents, &half).await.created();
@@ -926,7 +926,7 @@ async fn uploads_at_the_same_time_do_not_share_room(engine: Engine) {
     assert_eq!(kept, 3);
 }
 
-/// A picture that no format makes short.
+/// Returns a picture that no format compresses well.
 fn noise(width: u32, height: u32) -> Vec<u8> {
     let mut state = 7_u32;
     let picture = image::RgbImage::from_fn(width, height, |_, _| {
@@ -1014,7 +1014,7 @@ async fn strays_are_reported(engine: Engine) {
     assert_eq!(report["missing"].as_array().unwrap().len(), 1);
 }
 
-/// What `forecourt files check` reports.
+/// Returns the report of `forecourt files check`.
 async fn checked(shop: &Shop) -> Value {
     shop.installation().run(["files", "check", "--json"]).await.json()
 }

@@ -1,5 +1,5 @@
-//! Photos, spins and YouTube videos of a vehicle: how they are added, ordered and removed, where they show, and how
-//! their files are served.
+//! Photos, spins and YouTube videos of a vehicle: their addition, order and removal, the places where they show, and their
+//! files.
 //!
 //! The pictures are made here; other modules that send files use these helpers too.
 
@@ -80,20 +80,20 @@ both_engines! {
     photos_that_come_at_the_same_time_are_all_kept
 }
 
-/// Within this the background has done what is due.
+/// The maximum time for due background work.
 const TIMEOUT: Duration = Duration::from_secs(90);
-/// What "25 MB" of a file are; docs/decisions.md counts them so.
+/// The bytes of "25 MB"; docs/decisions.md counts them in this way.
 pub(crate) const LARGEST: usize = 25 * 1024 * 1024;
-/// What may be added to one process by one request.
+/// The maximum growth of the process by one request.
 const GROWTH: u64 = 100_000_000;
-/// What only metadata hold.
+/// A text that only the metadata contains.
 const MARKER: &str = "Quillfeather-Metadata-Marker";
-/// A coordinate's seconds as they lie in a GPS directory, a rational of two numbers.
+/// A coordinate's seconds as stored in a GPS directory, a rational of two numbers.
 const COORDINATE: [u8; 8] = [0x4e, 0x61, 0xbc, 0x01, 0x43, 0x42, 0x0f, 0x00];
 
 // --- Pictures ---
 
-/// A picture whose left half is red and whose right half is blue, with a gradient.
+/// Returns a picture whose left half is red and whose right half is blue, with a gradient.
 pub(crate) fn picture(width: u32, height: u32) -> DynamicImage {
     let shade = |place: u32| u8::try_from(place % 40).unwrap();
     let picture = RgbImage::from_fn(width, height, |x, y| {
@@ -127,7 +127,7 @@ pub(crate) fn webp(width: u32, height: u32) -> Vec<u8> {
 /// A GIF of one pixel.
 pub(crate) const GIF: &[u8] = b"GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff\x21\xf9\
     \x04\x01\x00\x00\x00\x00\x2c\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02\x44\x01\x00\x3b";
-/// A document of no page.
+/// A document without a page.
 pub(crate) const PDF: &[u8] = b"%PDF-1.4\n1 0 obj\n<</Type/Catalog/Pages 2 0 R>>\nendobj\n\
     2 0 obj\n<</Type/Pages/Kids[]/Count 0>>\nendobj\ntrailer\n<</Root 1 0 R>>\n%%EOF\n";
 /// The beginning of a program for Windows.
@@ -138,7 +138,7 @@ pub(crate) const HTML: &[u8] = b"<!DOCTYPE html><html><body><script>alert(1)</sc
 /// A drawing with a script.
 pub(crate) const SVG: &[u8] = b"<svg xmlns=\"http://www.w3.org/2000/svg\"><script>alert(1)</script></svg>";
 
-/// A film's container of this brand, with nothing in it.
+/// Returns a video container of this brand, without content.
 fn film(brand: &[u8; 4]) -> Vec<u8> {
     let mut file = Vec::new();
     let ftyp = [brand.as_slice(), &[0, 0, 2, 0], brand, brand].concat();
@@ -159,12 +159,12 @@ pub(crate) fn mov() -> Vec<u8> {
     film(b"qt  ")
 }
 
-/// A still picture in the container that films have too.
+/// Returns a still picture in the container that videos use too.
 pub(crate) fn heic() -> Vec<u8> {
     film(b"heic")
 }
 
-/// The directories that a camera writes: how it was held, who held it, and where.
+/// Returns the directories that a camera writes: its orientation, its owner, and the place.
 fn exif(orientation: u16) -> Vec<u8> {
     let entry = |tag: u16, kind: u16, count: u32, value: [u8; 4]| {
         let numbers = [tag.to_le_bytes(), kind.to_le_bytes()].concat();
@@ -200,13 +200,13 @@ fn exif(orientation: u16) -> Vec<u8> {
     .concat()
 }
 
-/// A segment of a JPEG.
+/// Returns a segment of a JPEG.
 fn segment(marker: u8, content: &[u8]) -> Vec<u8> {
     let length = u16::try_from(content.len() + 2).unwrap();
     [[0xff, marker].as_slice(), &length.to_be_bytes(), content].concat()
 }
 
-/// A JPEG as a telephone makes it: with EXIF, XMP and a comment.
+/// Returns a JPEG like those of telephones: with EXIF, XMP and a comment.
 fn camera_jpeg(width: u32, height: u32, orientation: u16) -> Vec<u8> {
     let plain = jpeg(width, height);
     let exif = [b"Exif\0\0".as_slice(), &exif(orientation)].concat();
@@ -221,13 +221,13 @@ fn camera_jpeg(width: u32, height: u32, orientation: u16) -> Vec<u8> {
     .concat()
 }
 
-/// A JPEG of exactly this length, which comments fill.
+/// Returns a JPEG of exactly this length, filled with comments.
 pub(crate) fn long_jpeg(length: usize) -> Vec<u8> {
     let plain = jpeg(120, 80);
     let mut missing = length - plain.len();
     let mut file = plain[..2].to_vec();
     while missing > 0 {
-        // A segment has 4 to 65,537 bytes; what is left over must not be fewer.
+        // A segment has 4 to 65,537 bytes; the rest must not be shorter.
         let mut taken = missing.min(65_537);
         if (1..4).contains(&(missing - taken)) {
             taken -= 4;
@@ -253,7 +253,7 @@ fn crc32(bytes: &[u8]) -> u32 {
     })
 }
 
-/// A chunk of a PNG.
+/// Returns a chunk of a PNG.
 fn png_chunk(kind: &[u8; 4], content: &[u8]) -> Vec<u8> {
     let named = [kind.as_slice(), content].concat();
     let length = u32::try_from(content.len()).unwrap();
@@ -262,7 +262,7 @@ fn png_chunk(kind: &[u8; 4], content: &[u8]) -> Vec<u8> {
 
 const PNG_SIGNATURE: &[u8; 8] = b"\x89PNG\r\n\x1a\n";
 
-/// A PNG of black and white pixels that claims this size and has the rows that it has.
+/// Returns a PNG of black and white pixels that declares this size and has these rows.
 fn png_of_rows(width: u32, height: u32, rows: &[u8]) -> Vec<u8> {
     let mut packed = ZlibEncoder::new(Vec::new(), Compression::fast());
     packed.write_all(rows).unwrap();
@@ -277,12 +277,12 @@ fn png_of_rows(width: u32, height: u32, rows: &[u8]) -> Vec<u8> {
     .concat()
 }
 
-/// A PNG whose header claims a size that it does not have.
+/// Returns a PNG whose header declares a size that it does not have.
 pub(crate) fn png_bomb() -> Vec<u8> {
     png_of_rows(60_000, 60_000, &[0; 16])
 }
 
-/// A PNG with a text and EXIF.
+/// Returns a PNG with a text and EXIF.
 fn png_with_metadata() -> Vec<u8> {
     let plain = png(120, 80);
     // The signature has 8 bytes, the header's chunk 25.
@@ -292,7 +292,7 @@ fn png_with_metadata() -> Vec<u8> {
     [head, &added, rest].concat()
 }
 
-/// A WebP with EXIF.
+/// Returns a WebP with EXIF.
 fn webp_with_metadata(width: u32, height: u32) -> Vec<u8> {
     let chunk = |kind: &[u8; 4], content: &[u8]| {
         let length = u32::try_from(content.len()).unwrap();
@@ -323,13 +323,13 @@ pub(crate) fn data_url(kind: &str, content: &[u8]) -> String {
     format!("data:{kind};base64,{}", base64(content))
 }
 
-/// The content type of what [`multipart`] makes.
+/// The content type of the forms made by [`multipart`].
 pub(crate) const MULTIPART: &str = "multipart/form-data; boundary=forecourt-7MA4YWxkTrZu0gW";
 
-/// A part of a form: its name, its file's name if it is a file, and what it holds.
+/// A part of a form: its name, its file's name if it is a file, and its content.
 pub(crate) type Part<'a> = (&'a str, Option<&'a str>, &'a [u8]);
 
-/// A form's body.
+/// Returns a form's body.
 pub(crate) fn multipart(parts: &[Part<'_>]) -> Vec<u8> {
     let boundary = MULTIPART.split_once("boundary=").unwrap().1;
     let mut body = Vec::new();
@@ -355,7 +355,7 @@ pub(crate) async fn post_form(client: &Client, path: &str, parts: &[Part<'_>]) -
     request.body(multipart(parts)).send().await
 }
 
-/// Asserts that a file was refused for what it is: by its name in the body, or by a code of its own.
+/// Asserts that a file was refused for its type: by its name in the body, or by a code of its own.
 #[track_caller]
 pub(crate) fn file_refused(answer: &Answer, code: &str) {
     let seen = answer.json()["error"]["code"].take();
@@ -366,7 +366,7 @@ pub(crate) fn file_refused(answer: &Answer, code: &str) {
     }
 }
 
-/// The path of a file on the server, from the URL that a record shows.
+/// Returns the path of a file on the server, from the URL that a record shows.
 pub(crate) fn file_path(url: &Value) -> String {
     let text = url.as_str().unwrap_or_else(|| panic!("no URL: {url}"));
     let start = text
@@ -375,25 +375,25 @@ pub(crate) fn file_path(url: &Value) -> String {
     text[start..].to_owned()
 }
 
-/// What a reader without a credential gets.
+/// Returns the answer to a reader without a credential.
 pub(crate) async fn fetch(shop: &Shop, url: &Value) -> Answer {
     shop.server.anonymous().get(&file_path(url)).await
 }
 
-/// The same, with a header.
+/// Returns the same, with a header.
 async fn fetch_with(shop: &Shop, url: &Value, name: &str, value: &str) -> Answer {
     let request = shop.server.anonymous().request("GET", &file_path(url));
     request.header(name, value).send().await
 }
 
-/// The bytes of a file.
+/// Returns the bytes of a file.
 pub(crate) async fn file(shop: &Shop, url: &Value) -> Vec<u8> {
     let answer = fetch(shop, url).await;
     assert_eq!(answer.status, 200, "{url}");
     answer.body
 }
 
-/// Waits until a file is not served any more.
+/// Waits until a file is no longer served.
 async fn until_gone(shop: &Shop, url: &Value) {
     wait_for("the file is gone", TIMEOUT, async || {
         fetch(shop, url).await.status == 404
@@ -401,14 +401,14 @@ async fn until_gone(shop: &Shop, url: &Value) {
     .await;
 }
 
-/// The width and height of the picture that these bytes are.
+/// Returns the width and height of the picture in these bytes.
 #[track_caller]
 fn size(file: &[u8]) -> (u32, u32) {
     let picture = image::load_from_memory(file).unwrap();
     (picture.width(), picture.height())
 }
 
-/// A draft of nothing; yields its path.
+/// Creates a draft without data; returns its path.
 async fn draft(shop: &Shop) -> String {
     path(shop, &json!({})).await
 }
@@ -422,7 +422,7 @@ async fn photo(shop: &Shop, path: &str, content: &[u8]) -> Value {
     add(shop, path, &json!({"file": base64(content)})).await.created()
 }
 
-/// Adds so many small photos; yields their ids.
+/// Adds this number of small photos; returns their ids.
 async fn photos(shop: &Shop, path: &str, number: u32) -> Vec<String> {
     let mut ids = Vec::new();
     for extra in 0..number {
@@ -439,12 +439,12 @@ fn id(item: &Value) -> String {
         .to_owned()
 }
 
-/// What a vehicle shows of its media.
+/// Returns a vehicle's media as the vehicle shows them.
 async fn shown(shop: &Shop, path: &str) -> Value {
     shop.api.get(path).await.ok()["media"].take()
 }
 
-/// What the list of its media holds.
+/// Returns the list of its media.
 async fn listed(shop: &Shop, path: &str) -> Vec<Value> {
     let list = shop.api.get(&format!("{path}/media")).await.ok();
     list.as_array().unwrap_or_else(|| panic!("no list: {list}")).clone()
@@ -460,7 +460,7 @@ async fn version(shop: &Shop, path: &str) -> i64 {
     shop.api.get(path).await.ok()["version"].as_i64().unwrap()
 }
 
-/// All events so far.
+/// Returns all events so far.
 async fn events(shop: &Shop) -> Vec<Value> {
     shop.api.walk("/2.0/events?per_page=500").await
 }
@@ -505,7 +505,7 @@ async fn a_multipart_body_has_a_type(engine: Engine) {
     let shop = Shop::open(engine).await;
     let path = draft(&shop).await;
     let content = jpeg(120, 80);
-    // In whatever order its parts come.
+    // The parts may come in any order.
     let first: [Part<'_>; 2] = [("type", None, b"spin"), ("file", Some("1.jpg"), &content)];
     let last: [Part<'_>; 2] = [("file", Some("2.jpg"), &content), ("type", None, b"spin")];
     for form in [first, last] {
@@ -636,7 +636,7 @@ async fn a_webp_picture_is_bounded_by_what_its_headers_say(engine: Engine) {
 async fn a_photo_needs_no_data_folder(engine: Engine) {
     let installation = Installation::new(engine).await;
     let files = format!("file://{}", installation.folder().join("elsewhere").display());
-    // Nothing can be made there.
+    // No file can be created there.
     let serve = installation.serve().env("FORECOURT_DATA_DIR", "/proc/nowhere");
     let shop = Shop::on(serve.env("FORECOURT_BLOB_URL", files).start().await).await;
     let path = draft(&shop).await;
@@ -711,7 +711,7 @@ async fn what_was_created_has_a_location(engine: Engine) {
     shop.api.get(&expected).await.refused(404, "vehicle_media_not_found");
     let nowhere = expected.replace(&path, "/2.0/vehicles/987654321");
     shop.api.get(&nowhere).await.refused(404, "vehicle_not_found");
-    // Those that are left move up.
+    // The remaining ones move up.
     assert_eq!(shop.api.get(film.header("Location").unwrap()).await.ok()["position"], 1);
 }
 
@@ -774,7 +774,7 @@ async fn an_order_of_what_is_not_there_is_refused(engine: Engine) {
     for body in [json!({}), json!({"media": null}), json!({"media": "all"})] {
         shop.api.put(&order, &body).await.invalid(&["media"]);
     }
-    // Another vehicle's photo is not there either.
+    // Another vehicle's photo is not found either.
     let other = draft(&shop).await;
     let theirs = photos(&shop, &other, 1).await;
     put_in_order(&shop, &path, &[&ids[1], &ids[0], &theirs[0]])
@@ -927,7 +927,7 @@ async fn a_part_of_a_file_is_sent(engine: Engine) {
         assert_eq!(part.header("Content-Range"), Some(expected.as_str()), "{range}");
         assert_eq!(part.body, whole[start..end], "{range}");
     }
-    // What is no range is passed over.
+    // A header that is not a range is ignored.
     let nonsense = fetch_with(&shop, &url, "Range", "pages=1-2").await;
     assert_eq!((nonsense.status, nonsense.body), (200, whole));
 }
@@ -1025,12 +1025,12 @@ async fn a_file_survives_a_restart(engine: Engine) {
 
 // --- What becomes of a picture ---
 
-/// Whether `file` has `part` anywhere.
+/// Returns true if `file` contains `part`.
 fn has(file: &[u8], part: &[u8]) -> bool {
     file.windows(part.len()).any(|window| window == part)
 }
 
-/// Uploads a picture with metadata, and asserts that none are served with it or its thumbnail.
+/// Uploads a picture with metadata, and asserts that neither it nor its thumbnail is served with any.
 async fn metadata_are_gone(engine: Engine, content: &[u8]) {
     assert!(
         has(content, MARKER.as_bytes()) && has(content, &COORDINATE),
@@ -1064,7 +1064,7 @@ async fn the_metadata_of_a_webp_is_gone(engine: Engine) {
 async fn a_turned_photo_is_upright(engine: Engine) {
     let shop = Shop::open(engine).await;
     let path = draft(&shop).await;
-    // The camera was turned by a quarter: the left half of what it wrote is the upper half of what it saw.
+    // The camera was turned by a quarter: the left half of its file is the upper half of the scene.
     let item = photo(&shop, &path, &camera_jpeg(120, 80, 6)).await;
     let served = image::load_from_memory(&file(&shop, &item["url"]).await).unwrap();
     assert_eq!((served.width(), served.height()), (80, 120));
@@ -1196,7 +1196,7 @@ async fn what_is_wrong_with_a_body_is_reported(engine: Engine) {
             .invalid(&["youtube"]);
     }
     add(&shop, &path, &json!([])).await.invalid(&["body"]);
-    // What the body says comes before what it is about.
+    // The body is checked before the vehicle.
     let nowhere = format!("{VEHICLES}/987654321");
     add(&shop, &nowhere, &json!({})).await.invalid(&["file"]);
     assert_eq!(shown(&shop, &path).await, nothing());
@@ -1230,7 +1230,7 @@ async fn another_content_type_is_refused(engine: Engine) {
         let request = request.header("Content-Type", kind).body(jpeg(120, 80));
         request.send().await.refused(400, "json_invalid");
     }
-    // An order has no file in it.
+    // An order has no file.
     let request = shop.api.request("PUT", &format!("{path}/media/order"));
     let request = request.header("Content-Type", MULTIPART).body(multipart(&[]));
     request.send().await.refused(400, "json_invalid");
@@ -1291,7 +1291,7 @@ async fn what_is_refused_changes_nothing(engine: Engine) {
     put_in_order(&shop, &path, &["nonsense"]).await.invalid(&["media.0"]);
     let unknown = shop.api.delete(&format!("{path}/media/nonsense")).await;
     unknown.refused(404, "vehicle_media_not_found");
-    // Nor does the order that they have.
+    // Setting the current order again changes nothing either.
     put_in_order(&shop, &path, &[&ids[0], &ids[1]]).await.ok();
     assert_eq!(events(&shop).await.len(), seen);
     assert_eq!(shop.api.get(&path).await.ok(), vehicle);

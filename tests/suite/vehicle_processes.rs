@@ -1,4 +1,4 @@
-//! What reserves, sells and appraises a vehicle, and the events of each step.
+//! The steps that reserve, sell and appraise a vehicle, and the events of each.
 
 use std::time::Duration;
 
@@ -50,15 +50,15 @@ both_engines! {
     readers_of_vehicles_see_no_reservation
 }
 
-/// How long the background may take on a busy machine.
+/// The maximum time for background work on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(120);
 /// 2024-02-29 at 00:00 UTC.
 const LEAP_DAY: i64 = 1_709_164_800;
 const DAY: i64 = 86_400;
-/// How many vehicles the steps race for.
+/// The number of vehicles for which the steps race.
 const RACES: usize = 20;
 
-/// A shop whose business has these settings.
+/// Opens a shop whose business has these settings.
 async fn shop_with(engine: Engine, settings: &Value) -> Shop {
     let shop = Shop::open(engine).await;
     shop.business.change(json!({"settings": settings})).await;
@@ -70,12 +70,12 @@ async fn contact(client: &Client) -> Value {
     client.post("/2.0/contacts", &body).await.created()["id"].take()
 }
 
-/// A car that is for sale; yields its path.
+/// Creates a car that is for sale; returns its path.
 async fn for_sale(shop: &Shop) -> String {
     for_sale_with(shop, &json!({})).await
 }
 
-/// The same, with `stock` laid over its stock data.
+/// Creates the same, with `stock` merged into its stock data.
 async fn for_sale_with(shop: &Shop, stock: &Value) -> String {
     let mut body = a_car();
     for (name, value) in stock.as_object().unwrap() {
@@ -86,7 +86,7 @@ async fn for_sale_with(shop: &Shop, stock: &Value) -> String {
     path
 }
 
-/// An appraisal of a car that could be sold; yields its path.
+/// Creates an appraisal of a car that could be sold; returns its path.
 async fn appraisal(shop: &Shop) -> String {
     let mut body = a_car();
     body["type"] = "appraisal".into();
@@ -97,7 +97,7 @@ fn an_offer() -> Value {
     json!({"offer": 4500, "expiry": today(7), "appraised_by": 1})
 }
 
-/// Does a step that needs no body.
+/// Takes a step that needs no body.
 async fn step(shop: &Shop, path: &str, step: &str) -> Answer {
     shop.api.request("POST", &format!("{path}/{step}")).send().await
 }
@@ -126,7 +126,7 @@ async fn version(shop: &Shop, path: &str) -> i64 {
     shop.api.get(path).await.ok()["version"].as_i64().unwrap()
 }
 
-/// What `GET .../reserve` reads where nothing is reserved, or was.
+/// Returns the answer of `GET .../reserve` if nothing is reserved.
 fn nothing() -> Value {
     json!({"reserved": false, "cancelled": false, "credit_note": "", "reservation": null})
 }
@@ -135,12 +135,12 @@ fn cancelled(credit_note: &str) -> Value {
     json!({"reserved": false, "cancelled": true, "credit_note": credit_note, "reservation": null})
 }
 
-/// All events that a key may see.
+/// Returns all events that a key may see.
 async fn all_events(client: &Client) -> Vec<Value> {
     client.walk("/2.0/events?per_page=500").await
 }
 
-/// The events after the first `seen`.
+/// Returns the events after the first `seen`.
 async fn events_after(shop: &Shop, seen: usize) -> Vec<Value> {
     all_events(&shop.api).await.split_off(seen)
 }
@@ -149,7 +149,7 @@ fn names(events: &[Value]) -> Vec<&str> {
     events.iter().filter_map(|event| event["event"].as_str()).collect()
 }
 
-/// The names of an object's members, in alphabetical order.
+/// Returns the names of an object's members, in alphabetical order.
 fn members(value: &Value) -> Vec<&str> {
     let members = value.as_object().expect("an object");
     let mut names: Vec<&str> = members.keys().map(String::as_str).collect();
@@ -157,7 +157,7 @@ fn members(value: &Value) -> Vec<&str> {
     names
 }
 
-/// A deposit, which is a number however it is written.
+/// Returns a deposit, which is a number in either notation.
 fn deposit(answer: &Value) -> f64 {
     answer["reservation"]["deposit"]
         .as_f64()
@@ -187,7 +187,7 @@ async fn a_reservation_reads_in_full(engine: Engine) {
     assert_eq!(answer, expected);
     let part = shop.api.get(&format!("{path}/reserve?fields=reservation.method")).await;
     assert_eq!(part.ok(), json!({"reservation": {"method": "Bank Transfer"}}));
-    // What may be left out has defaults.
+    // Optional members have defaults.
     let other = for_sale(&shop).await;
     let least = json!({"customer": customer, "method": "Cash"});
     let least = reserve(&shop, &other, &least).await.ok();
@@ -305,7 +305,7 @@ async fn what_is_wrong_with_a_reservation_is_reported_at_once(engine: Engine) {
                      "create_invoice": "yes"});
     let fields = ["customer", "method", "deposit", "date", "transaction", "create_invoice"];
     reserve(&shop, &path, &all).await.invalid(&fields);
-    // What the body says comes before what it is about.
+    // The body is checked before the vehicle.
     let nowhere = format!("{VEHICLES}/987654321");
     reserve(&shop, &nowhere, &json!({}))
         .await
@@ -540,7 +540,7 @@ async fn a_cancelled_reservation_is_credited(engine: Engine) {
         json!({"id": 2, "name": "for-sale", "label": "For Sale"})
     );
 
-    // The next reservation begins anew.
+    // The next reservation starts from the beginning.
     let again = reserve(&shop, &path, &body).await.ok();
     assert_eq!(
         (&again["reserved"], &again["cancelled"], &again["credit_note"]),
@@ -579,7 +579,7 @@ async fn numbers_have_no_gaps(engine: Engine) {
     for _ in 0..3 {
         for path in [&one, &other] {
             number += 1;
-            // What fails, or is not paid, draws no number.
+            // A reservation that fails, or is not paid, uses no number.
             reserve(&shop, path, &wrong).await.invalid(&["customer"]);
             reserve(&shop, path, &unpaid).await.ok();
             assert_eq!(cancel(&shop, path).await.ok(), cancelled(""));
@@ -624,7 +624,7 @@ async fn a_reserved_vehicle_says_so(engine: Engine) {
     }
     assert_eq!(set(json!("draft")).await.status, 409, "the reservation is ended first");
     assert_eq!(status(&shop, &path).await, reserved);
-    // A vehicle that is deleted takes its reservation along.
+    // The reservation is deleted with its vehicle.
     shop.api.delete(&path).await.ok();
     shop.api
         .get(&format!("{path}/reserve"))
@@ -656,7 +656,7 @@ async fn every_operation_has_its_scope(engine: Engine) {
             "{method} {operation}"
         );
     }
-    // Each scope is enough, and no more than it says.
+    // Each scope is sufficient, and gives nothing more.
     let at = format!("{path}/reserve");
     let body = json!({"customer": customer, "method": "Cash", "deposit": 10});
     let reader = shop.client("vehicle-reserve:read").await;
@@ -734,7 +734,7 @@ async fn businesses_are_apart(engine: Engine) {
     assert_eq!(answer["reservation"]["invoice"], "INV-1");
 }
 
-/// A request that names a version.
+/// Sends a request that names a version.
 async fn at(shop: &Shop, method: &str, path: &str, version: i64, body: &Value) -> Answer {
     let mut request = shop
         .api
@@ -770,7 +770,7 @@ async fn each_step_compares_and_raises_the_version(engine: Engine) {
         at(&shop, method, &what, current, &body).await.ok();
         assert_eq!(version(&shop, path).await, current + 1, "{method} {what}");
     }
-    // A precondition comes before a conflict.
+    // A precondition is checked before a conflict.
     let (what, current) = (format!("{path}/handover"), version(&shop, &path).await);
     at(&shop, "POST", &what, current - 1, &Value::Null)
         .await
@@ -837,7 +837,7 @@ async fn of_many_at_the_same_time_one_reserves(engine: Engine) {
     assert_eq!(events[1]["data"]["number"], "INV-1");
 }
 
-/// Every step of a vehicle at once, in each round in another order. What was answered is what has happened, all of it once.
+/// Every step of a vehicle at once, in each round in another order. The answers match the result, and each step happened once.
 async fn steps_that_race_leave_no_half(engine: Engine) {
     let shop = Shop::open(engine).await;
     let customer = contact(&shop.api).await;
@@ -1083,7 +1083,7 @@ async fn a_sale_is_undone(engine: Engine) {
         let events = events_after(&shop, seen).await;
         assert_eq!(names(&events), ["vehicle.updated"]);
         assert_eq!(events[0]["data"], after);
-        // What it was sold out of is as it was, and so are the channels.
+        // The vehicle is as it was before the sale, and so are its channels.
         assert_eq!(shop.api.get(&what).await.ok(), unsold);
         let again = reservation(&shop, &path).await;
         if body.is_some() {
@@ -1097,7 +1097,7 @@ async fn a_sale_is_undone(engine: Engine) {
     }
 }
 
-/// A reserved vehicle that is deleted leaves no deposit behind.
+/// A reserved vehicle that is deleted leaves no deposit.
 async fn a_deleted_vehicle_gives_its_deposit_back(engine: Engine) {
     let shop = Shop::open(engine).await;
     let (path, customer) = (for_sale(&shop).await, contact(&shop.api).await);
@@ -1194,7 +1194,7 @@ async fn a_sold_listing_stays_for_its_window(engine: Engine) {
     assert_ne!(hashes[1], hashes[2]);
 }
 
-/// The entries after a number of the changes of listings, and the last number.
+/// Returns the entries of the changes of listings after a number, and the last number.
 async fn changes(shop: &Shop, after: i64) -> (Vec<Value>, i64) {
     let answer = shop.api.get(&format!("{CHANGES}?after={after}")).await;
     let Value::Array(entries) = answer.ok() else {
@@ -1252,7 +1252,7 @@ async fn without_a_window_a_sold_listing_is_gone_at_once(engine: Engine) {
     );
 }
 
-/// Asserts the shape that the steps of an appraisal answer with.
+/// Asserts the shape of the answers of an appraisal's steps.
 fn assert_shape(answer: &Value) {
     assert_eq!(members(answer).join(" "), "id offer requested status stock tag");
     assert_eq!(
@@ -1275,7 +1275,7 @@ async fn an_offer_is_requested_and_made(engine: Engine) {
         (&asked["id"], &asked["tag"], &asked["status"], &asked["requested"]),
         (&made["id"], &made["tag"], &added, &json!(true))
     );
-    // Asking again changes nothing.
+    // A repeated request changes nothing.
     let first = shop.api.get(&path).await.ok();
     assert_eq!(step(&shop, &path, "appraisal/request-offer").await.ok(), asked);
     assert_eq!(shop.api.get(&path).await.ok(), first);
@@ -1415,7 +1415,7 @@ async fn an_accepted_appraisal_becomes_stock(engine: Engine) {
         json!({"customer_id": "", "customer": ""})
     );
     assert_eq!(stock["data"]["tag"][0]["name"], "Ready");
-    // It sells as any other.
+    // It is sold like any other.
     let new = path_of(&stock);
     put_on(&shop, &new, json!(["website"])).await;
     assert_eq!(status(&shop, &new).await["name"], "for-sale");
@@ -1544,7 +1544,7 @@ async fn an_appraisal_goes_forward_alone(engine: Engine) {
         }
         assert_eq!(shop.api.get(path).await.ok(), before);
     }
-    // What is no appraisal has no such steps.
+    // Other vehicles do not have such steps.
     for kind in ["in-stock", "to-order", "customer", "courtesy"] {
         let path = path(&shop, &json!({"type": kind})).await;
         for step in [request, make, accept, reject] {
@@ -1599,7 +1599,7 @@ async fn an_erased_contact_leaves_its_reservations(engine: Engine) {
     })
     .await;
     assert_eq!(status(&shop, &path).await["name"], "reserved");
-    // It is cancelled as any other.
+    // It is cancelled like any other.
     assert_eq!(cancel(&shop, &path).await.ok(), cancelled("CN-1"));
     let log = all_events(&shop.api).await;
     let credited = log.iter().rfind(|event| event["event"] == "invoice.credited").unwrap();

@@ -1,4 +1,4 @@
-//! What vehicles are called and made with, what of them can be put right, and what their adverts may say.
+//! The names and makes of vehicles, the corrections that are possible, and the rules for their adverts.
 
 use harness::{Engine, Shop, both_engines, now};
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ both_engines! {
     dates_are_between_the_first_car_and_ten_years_ahead
 }
 
-/// Makes a vehicle of this identity; yields the identity as it reads back.
+/// Creates a vehicle with this identity; returns the identity as it reads back.
 async fn identity(shop: &Shop, sent: Value) -> Value {
     let mut made = vehicle(shop, &json!({"data": {"vehicle": sent}})).await;
     made["data"]["vehicle"].take()

@@ -1,5 +1,4 @@
-//! Test drives of a vehicle: how they start, are signed, mailed, photographed and end, and what is left of them when
-//! the contact is deleted.
+//! Test drives of a vehicle: start, signature, mail, photos and end, and the data that remains when the contact is deleted.
 
 use std::time::Duration;
 
@@ -71,17 +70,17 @@ both_engines! {
     a_deleted_contact_is_erased_from_stored_answers
 }
 
-/// Within this the background has done what is due.
+/// The maximum time for due background work.
 const TIMEOUT: Duration = Duration::from_secs(120);
 const NOT_ACTIVE: &str = "vehicle_drive_not_active";
 const PHOTO_FAILED: &str = "vehicle_drive_photo_failed";
 const TERMS: &str = "I bring the car back on time. The excess is £250.";
 const TERMS_MD5: &str = "158095f21ef9d52c61193805be402296";
 const TERMS_SHA1: &str = "51c3cc6f70707bfd110306e28444065e39afabcf";
-/// Terms that a mail holds as they are, in whatever encoding of text.
+/// Terms that a mail contains unchanged in any encoding of text.
 const PLAIN_TERMS: &str = "Zebrawood is not to be scratched.";
 
-/// A shop whose business has these terms.
+/// Opens a shop whose business has these terms.
 async fn shop_with_terms(engine: Engine, terms: &str) -> Shop {
     let shop = Shop::open(engine).await;
     shop.business
@@ -90,12 +89,12 @@ async fn shop_with_terms(engine: Engine, terms: &str) -> Shop {
     shop
 }
 
-/// Makes a vehicle that can be driven; yields the path of its drives.
+/// Creates a vehicle that can be driven; returns the path of its drives.
 async fn drives(shop: &Shop) -> String {
     format!("{}/test-drives", courtesy(shop).await)
 }
 
-/// Makes a contact of whom all is known; yields its id.
+/// Creates a contact with every field; returns its id.
 async fn contact(client: &Client) -> Value {
     let body = json!({
         "name": "Ann Quillfeather", "email": "ann@quillfeather.example", "dob": "1980-05-17", "ni": "QQ 805170",
@@ -108,7 +107,7 @@ async fn start(shop: &Shop, drives: &str, body: &Value) -> Answer {
     shop.api.post(drives, body).await
 }
 
-/// Starts a drive by somebody; yields the drive.
+/// Starts a drive by a new contact; returns the drive.
 async fn started(shop: &Shop, drives: &str) -> Value {
     let body = json!({"contact": contact(&shop.api).await});
     start(shop, drives, &body).await.created()
@@ -134,22 +133,22 @@ async fn attach(shop: &Shop, drives: &str, body: &Value) -> Answer {
     shop.api.post(&format!("{drives}/photo"), body).await
 }
 
-/// What signs a drive.
+/// Returns the body that signs a drive.
 fn a_signature() -> Value {
     json!({"name": "Ann Quillfeather", "signature": data_url("image/png", &png(60, 20))})
 }
 
-/// What attaches a photo.
+/// Returns the body that adds a photo.
 fn a_photo() -> Value {
     json!({"file": base64(&jpeg(120, 80)), "filename": "front.jpg"})
 }
 
-/// Whether a member has nothing to say.
+/// Returns true if a member has no value.
 fn is_unset(value: &Value) -> bool {
     value.is_null() || *value == "" || *value == 0
 }
 
-/// A mail as it reads once its long lines are whole again.
+/// Returns a mail with its long lines joined again.
 fn unfolded(mail: &str) -> String {
     mail.replace("=\r\n", "").replace("=\n", "")
 }
@@ -302,7 +301,7 @@ async fn what_was_created_has_a_location(engine: Engine) {
             .api
             .request("GET", &path)
             .header("If-None-Match", read.header("ETag").unwrap());
-        // The addresses of photos are of their minute.
+        // The addresses of photos change with the minute.
         let status = known.send().await.status;
         if status == 304 { Ok(()) } else { Err(status) }
     })
@@ -433,14 +432,14 @@ async fn after_its_end_another_drive_starts(engine: Engine) {
     end(&shop, &drives).await.ok();
     let second = started(&shop, &drives).await;
     assert_ne!(first["code"], second["code"]);
-    // It begins anew.
+    // It starts from the beginning.
     assert_eq!(second["photo"], json!([]));
     assert!(is_unset(&second["esign"]["name"]), "{second}");
     let list = shop.api.list(&drives).await;
     assert_eq!(list.column("active"), [json!(true), json!(false)]);
 }
 
-/// Asserts that nothing can be done with a drive.
+/// Asserts that no action on a drive is possible.
 async fn nothing_is_done(shop: &Shop, drives: &str) {
     let read = shop.api.get(&format!("{drives}/active")).await;
     read.refused(409, NOT_ACTIVE);
@@ -544,16 +543,16 @@ async fn an_unknown_location_is_refused(engine: Engine) {
 async fn the_body_is_looked_at_first(engine: Engine) {
     let shop = Shop::open(engine).await;
     let drives = drives(&shop).await;
-    // Before the vehicle,
+    // It is checked before the vehicle,
     let nowhere = format!("{VEHICLES}/987654321/test-drives");
     let bad = json!({"consent": "yes", "contact": contact(&shop.api).await});
     start(&shop, &nowhere, &bad).await.invalid(&["consent"]);
     sign(&shop, &nowhere, &json!({})).await.invalid(&["name", "signature"]);
     attach(&shop, &nowhere, &json!({})).await.invalid(&["file"]);
-    // before what it lacks,
+    // before missing fields,
     sign(&shop, &drives, &json!({})).await.invalid(&["name", "signature"]);
     attach(&shop, &drives, &json!({})).await.invalid(&["file"]);
-    // and before what is in the way.
+    // and before conflicts.
     started(&shop, &drives).await;
     start(&shop, &drives, &bad).await.invalid(&["consent"]);
 }
@@ -689,12 +688,12 @@ async fn a_signature_of_something_else_is_refused(engine: Engine) {
             b"<svg xmlns=\"http://www.w3.org/2000/svg\"/>"
         )),
         json!(data_url("application/pdf", PDF)),
-        // What says that it is an image, and is none of these.
+        // Data that is declared as an image, and is none of these.
         json!(data_url("image/png", GIF)),
         json!(data_url("image/png", &webp(60, 20))),
         json!(data_url("image/png", HTML)),
         json!(data_url("image/jpeg", b"plain text")),
-        // What is an image, and says that it is something else.
+        // Data that is an image, and is declared as something else.
         json!(data_url("text/html", &image)),
     ] {
         let body = json!({"name": "Ann Quillfeather", "signature": signature});
@@ -868,7 +867,7 @@ async fn the_photos_of_a_drive_are_in_it(engine: Engine) {
     let is_there = |drive: &Value| {
         let seen = drive["photo"].as_array().unwrap().iter().zip([&photo, &film]);
         for (seen, sent) in seen {
-            // The signature of an address is of its minute.
+            // The signature of an address changes with the minute.
             let path = |photo: &Value| file_path(&photo["url"]).split('?').next().unwrap().to_owned();
             assert_eq!(path(seen), path(sent));
             assert_eq!((&seen["filename"], &seen["video"]), (&sent["filename"], &sent["video"]));
@@ -1012,7 +1011,7 @@ async fn each_operation_has_its_scope(engine: Engine) {
             assert_eq!(denied["details"]["scope"], scope, "{method} {path}");
         }
     }
-    // Each scope is enough.
+    // Each scope is sufficient.
     writer.post(&drives, &body).await.created();
     writer.post(&esign, &a_signature()).await.ok();
     writer.post(&photo, &a_photo()).await.created();
@@ -1024,7 +1023,7 @@ async fn each_operation_has_its_scope(engine: Engine) {
     nobody.refused(401, "authentication_required");
 }
 
-/// Asserts that a client finds no such vehicle, whatever it does with its drives.
+/// Asserts that a client does not find the vehicle by any operation on its drives.
 async fn finds_no_vehicle(client: &Client, drives: &str) {
     let code = "vehicle_not_found";
     let body = json!({"contact": contact(client).await});
@@ -1042,7 +1041,7 @@ async fn finds_no_vehicle(client: &Client, drives: &str) {
     }
 }
 
-/// A client of another business, which has somebody on its staff who checks licences.
+/// Returns a client of another business, which has a member of staff who checks licences.
 async fn rival(shop: &Shop) -> Client {
     let rival = json!({"tag": "rival", "name": "Rival Motors", "email": "office@rival.example",
                        "staff": [{"id": 1, "name": "Eve", "role": ["sales"], "email": "eve@rival.example"}]});
@@ -1122,7 +1121,7 @@ async fn a_retry_ends_once(engine: Engine) {
     let send = || shop.api.request("POST", &what).key("once").send();
     let first = send().await.ok();
     let second = started(&shop, &drives).await;
-    // The retry says what became of the first, and leaves the second alone.
+    // The retry returns the result of the first, and does not affect the second.
     let replay = send().await;
     assert_eq!(replay.header("X-Idempotent-Replay"), Some("true"));
     assert_eq!(replay.ok(), first);
@@ -1131,10 +1130,10 @@ async fn a_retry_ends_once(engine: Engine) {
 
 // --- Erasure ---
 
-/// What says who drove.
+/// Text that shows who drove.
 const PERSONAL: [&str; 4] = ["Quillfeather", "QUILL805170", "QQ 805170", "1980-05-17"];
 
-/// Waits until what `read` yields says nothing of who drove; yields it.
+/// Waits until the result of `read` no longer shows who drove; returns it.
 async fn erased(what: &str, mut read: impl AsyncFnMut() -> Value) -> Value {
     eventually(what, TIMEOUT, async || {
         let left = read().await;
@@ -1153,7 +1152,7 @@ async fn a_deleted_contact_is_erased_from_drives(engine: Engine) {
     let (drives, other) = (drives(&shop).await, drives(&shop).await);
     let contact = contact(&shop.api).await;
     let body = json!({"contact": contact, "license_number": "QUILL805170", "license_code": "Q7"});
-    // One drive of theirs is over, one goes on, and one is another's.
+    // One of their drives is over, one is active, and one is another's.
     start(&shop, &drives, &body).await.created();
     sign(&shop, &drives, &a_signature()).await.ok();
     end(&shop, &drives).await.ok();

@@ -20,7 +20,7 @@ both_engines! {
     pages_are_as_for_leads
 }
 
-/// Two vehicles of which each filter finds one alone: the first is found by all of [`filters`].
+/// Creates two vehicles, of which each filter finds only one: all of [`filters`] find the first.
 async fn two_vehicles(shop: &Shop) -> (Value, Value) {
     let contact = shop.api.post("/2.0/contacts", &json!({"name": "Ann"})).await.created();
     let other = json!({
@@ -48,7 +48,7 @@ async fn two_vehicles(shop: &Shop) -> (Value, Value) {
     (one, vehicle(shop, &other).await)
 }
 
-/// Filters that find the first of [`two_vehicles`], and not the second.
+/// Returns filters that find the first of [`two_vehicles`], and not the second.
 fn filters(one: &Value) -> Vec<(&'static str, String)> {
     let customer = one["data"]["appraisal"]["details"]["customer_id"].as_str().unwrap();
     let tag = one["tag"].as_str().unwrap();

@@ -1,4 +1,4 @@
-//! What becomes of a vehicle: the channels that it is published on, its states, its tags.
+//! The life of a vehicle: the channels on which it is published, its states, its tags.
 
 use harness::{Engine, Shop, both_engines, next_second};
 use serde_json::{Value, json};
@@ -72,7 +72,7 @@ async fn channels_read_as_they_are_set(engine: Engine) {
         assert_eq!(publish(&shop, &path, wanted).await.ok(), shown);
         assert_eq!(shop.api.get(&channels).await.ok(), shown);
     }
-    // Options change alone.
+    // Options can be changed alone.
     publish(&shop, &path, json!(["website"])).await.ok();
     let advert = json!({"options": {"platform_a": {"advert": true}}});
     let mut shown = expected(true, true, false);
@@ -126,7 +126,7 @@ async fn a_vehicle_off_every_channel_stays_for_sale(engine: Engine) {
     publish(&shop, &path, json!(["website"])).await.ok();
     assert_eq!(publish(&shop, &path, json!([])).await.ok()["published"], false);
     assert_eq!(status(&shop, &path).await, "for-sale");
-    // What is missing by now does not keep it on its channels, and off new ones.
+    // A field that publishing needs cannot be cleared while the vehicle is for sale.
     publish(&shop, &path, json!(["website"])).await.ok();
     let less = json!({"data": {"vehicle": {"model": null}}});
     shop.api
@@ -195,7 +195,7 @@ async fn the_limit_holds(engine: Engine) {
     publish(&shop, &second, json!(["website"]))
         .await
         .refused(409, "vehicle_publish_limit_reached");
-    // What is for sale already counts once, on however many channels.
+    // A vehicle for sale counts once, regardless of the number of channels.
     publish(&shop, &first, json!(["website", "platform_a"])).await.ok();
     publish(&shop, &first, json!([])).await.ok();
     publish(&shop, &second, json!(["website"]))
@@ -441,7 +441,7 @@ async fn tags_are_replaced_as_a_set(engine: Engine) {
         (json!({"tags": null}), vec!["tags"]),
         (json!({"tags": "Ready"}), vec!["tags"]),
         (json!({"tags": ["Ready", "Hot", "ready"]}), vec!["tags.1", "tags.2"]),
-        // Another stock type's.
+        // This one belongs to another stock type.
         (json!({"tags": ["Service"]}), vec!["tags.0"]),
         (json!({"tags": [5, {"checked": true}]}), vec!["tags.0", "tags.1.name"]),
         (

@@ -1,4 +1,4 @@
-//! The record of a vehicle: its top level, how its data is written and changed, and who sees what it cost.
+//! The record of a vehicle: its top level, the writing and changing of its data, and the access to its costs.
 
 use std::time::Duration;
 
@@ -26,12 +26,12 @@ both_engines! {
 
 pub(crate) const VEHICLES: &str = "/2.0/vehicles";
 
-/// Makes a vehicle of this.
+/// Creates a vehicle from this body.
 pub(crate) async fn vehicle(shop: &Shop, body: &Value) -> Value {
     shop.api.post(VEHICLES, body).await.created()
 }
 
-/// Makes a vehicle of this; yields the path to it.
+/// Creates a vehicle from this body; returns the path to it.
 pub(crate) async fn path(shop: &Shop, body: &Value) -> String {
     path_of(&vehicle(shop, body).await)
 }
@@ -40,7 +40,7 @@ pub(crate) fn path_of(vehicle: &Value) -> String {
     format!("{VEHICLES}/{}", vehicle["id"])
 }
 
-/// Makes a courtesy vehicle that is in use, and so can be driven; yields the path to it.
+/// Creates a courtesy vehicle that is in use, and so can be driven; returns the path to it.
 pub(crate) async fn courtesy(shop: &Shop) -> String {
     let path = path(shop, &json!({"type": "courtesy"})).await;
     let status = json!({"status": "in use"});
@@ -48,7 +48,7 @@ pub(crate) async fn courtesy(shop: &Shop) -> String {
     path
 }
 
-/// A car that can be published.
+/// Returns a car that can be published.
 pub(crate) fn a_car() -> Value {
     json!({
         "registration": "ab19cde",
@@ -60,7 +60,7 @@ pub(crate) fn a_car() -> Value {
     })
 }
 
-/// What only the scope vehicle-pricing:read shows.
+/// The fields that only the scope vehicle-pricing:read shows.
 const PRICING: [&str; 13] = [
     "funding_provider",
     "funding_provider_id",
@@ -82,7 +82,7 @@ fn members(value: &Value) -> Vec<&str> {
     members.keys().map(String::as_str).collect()
 }
 
-/// The pricing fields that a vehicle shows, in alphabetical order.
+/// Returns the pricing fields that a vehicle shows, in alphabetical order.
 fn priced(vehicle: &Value) -> Vec<&str> {
     let mut shown = members(&vehicle["data"]["stock"]);
     shown.retain(|member| PRICING.contains(member));
@@ -237,7 +237,7 @@ async fn what_is_wrong_is_reported_by_its_path(engine: Engine) {
         ),
     ] {
         shop.api.patch(&path, &body).await.invalid(&fields);
-        // What is wrong with the body goes before what is not there.
+        // Faults of the body are reported before a missing record.
         shop.api
             .patch(&format!("{VEHICLES}/987654321"), &body)
             .await
@@ -406,7 +406,7 @@ async fn costs_add_up(engine: Engine) {
     assert_eq!(stock["purchase_cost"], "50.00");
 }
 
-/// A vehicle that cost something.
+/// Returns a vehicle with costs.
 fn with_costs() -> Value {
     json!({"data": {"stock": {
         "funding_provider": "Bank", "funding_provider_total": 5_000, "price_reserve": 99,
@@ -484,7 +484,7 @@ async fn a_retry_by_a_lesser_key_shows_no_costs(engine: Engine) {
         first.text(),
         "the first answer is what is kept"
     );
-    // The refusal of a retry has nothing to take out.
+    // The refusal of a retry has nothing to remove.
     let wrong = |client: &Client| {
         client
             .request("POST", VEHICLES)

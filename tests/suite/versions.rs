@@ -1,4 +1,4 @@
-//! Versions of records, entity tags, conditional requests, and where what was created is.
+//! Versions of records, entity tags, conditional requests, and the location of created records.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -29,7 +29,7 @@ const LEADS: &str = "/2.0/leads";
 const WEBHOOKS: &str = "/2.0/webhooks";
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A record of each kind: its path, and changes of it that differ.
+/// Creates a record of each kind: returns its path, and two different changes of it.
 async fn records(shop: &Shop) -> Vec<(String, [Value; 2])> {
     let names = [json!({"name": "Bea"}), json!({"name": "Cleo"})];
     let seats = [4, 5].map(|seats| json!({"data": {"vehicle": {"seats": seats}}}));
@@ -55,12 +55,12 @@ async fn tag_of(api: &Client, path: &str) -> String {
     answer.header("ETag").expect("a read has an ETag").to_owned()
 }
 
-/// A read by a client that has `tag` already.
+/// Sends a read by a client that has `tag` already.
 async fn known(api: &Client, path: &str, tag: &str) -> Answer {
     api.request("GET", path).header("If-None-Match", tag).send().await
 }
 
-/// A write at this version.
+/// Sends a write at this version.
 async fn at(api: &Client, method: &str, path: &str, tag: &str, body: &Value) -> Answer {
     api.request(method, path)
         .header("If-Match", tag)
@@ -94,7 +94,7 @@ async fn a_version_counts_the_changes_of_a_record(engine: Engine) {
     }
     assert_eq!(shop.api.list(WEBHOOKS).await.items[0]["version"], 3);
 
-    // Notes are no change of a contact; blocks, a lead's vehicles, states, tags and secrets are one.
+    // Notes do not change a contact's version; blocks, a lead's vehicles, states, tags and secrets change that of their record.
     let contact = shop
         .api
         .post(CONTACTS, &json!({"name": "Ann", "email": "ann@example.com"}))
@@ -159,7 +159,7 @@ async fn events_carry_the_version(engine: Engine) {
             .iter()
             .filter(|event| event["event"].as_str().unwrap().starts_with(resource));
         let versions: Vec<_> = own.map(|event| event["data"]["version"].clone()).collect();
-        // The deletion of a contact or a lead takes what its events showed.
+        // The deletion of a contact or a lead erases the data in its events.
         let expected = if resource != "vehicle" {
             [Value::Null, Value::Null, Value::Null]
         } else {
@@ -253,7 +253,7 @@ async fn what_is_known_is_not_sent_again(engine: Engine) {
     let absent = known(&shop.api, &format!("{LEADS}/987654"), "*").await;
     absent.refused(404, "lead_not_found");
 
-    // The connection serves on: nothing of a body follows.
+    // The connection can still be used: no body follows.
     let lead = shop.lead_path("Ann").await;
     let token = shop.business.key("leads:read").await.token;
     let mut connection = Raw::connect(&shop.server).await;
@@ -270,7 +270,7 @@ async fn what_is_known_is_not_sent_again(engine: Engine) {
 
 async fn a_tag_changes_with_what_is_shown_beside_the_record(engine: Engine) {
     let shop = Shop::open(engine).await;
-    // Notes, for those who see them.
+    // Notes, for callers who may see them.
     let contact = shop.api.post(CONTACTS, &json!({"name": "Ann Lee"})).await.created();
     let contact = format!("{CONTACTS}/{}", contact["id"]);
     let note = shop.api.post(&format!("{contact}/notes"), &json!({"note": "Hi"})).await;
@@ -293,7 +293,7 @@ async fn a_tag_changes_with_what_is_shown_beside_the_record(engine: Engine) {
     assert_eq!(known(&shop.api, &contact, tag).await.ok()["data"]["notes"], json!([]));
     assert_eq!(tag_of(&shop.api, &contact).await, "\"2\"");
 
-    // The name of who offers a vehicle, and whether there is its parent.
+    // The name of the person who offers a vehicle, and the existence of its parent.
     let parent = shop.api.post(VEHICLES, &json!({})).await.created();
     let id: i64 = contact.rsplit('/').next().unwrap().parse().unwrap();
     let offered = json!({
@@ -307,7 +307,7 @@ async fn a_tag_changes_with_what_is_shown_beside_the_record(engine: Engine) {
     tags.push(tag_of(&shop.api, &vehicle).await);
     shop.api.delete(&format!("{VEHICLES}/{}", parent["id"])).await.ok();
     tags.push(tag_of(&shop.api, &vehicle).await);
-    // What a business calls itself.
+    // The name and address of a business.
     shop.business.change(json!({"website": "https://other.example"})).await;
     wait_for("the change takes effect", Duration::from_secs(5), async || {
         shop.api.get(&vehicle).await.ok()["url_full"]
@@ -476,7 +476,7 @@ async fn every_write_of_a_record_honours_if_match(engine: Engine) {
         }
     }
     assert!(conditional >= 20, "the test reads the document: {conditional}");
-    // None of all that has done anything.
+    // None of these requests had an effect.
     for path in [
         format!("{LEADS}/{lead}"),
         format!("{CONTACTS}/{contact}"),
@@ -496,7 +496,7 @@ async fn every_write_of_a_record_honours_if_match(engine: Engine) {
     let deliveries = shop.api.list(&format!("{WEBHOOKS}/{hook}/deliveries")).await.items;
     assert_eq!(deliveries.len(), 1);
 
-    // Whatever names the version lets it happen.
+    // Each form that names the version lets the write happen.
     let path = format!("{LEADS}/{lead}");
     for (version, tag) in (1..).zip(["\"1\"", "W/\"2\"", "\"3-simple\"", "\"9\", \"4\"", "*", "\"6-00ff\""]) {
         let change = json!({"name": format!("Ann {version}")});
@@ -505,7 +505,7 @@ async fn every_write_of_a_record_honours_if_match(engine: Engine) {
     }
     stale(&at(&shop.api, "DELETE", &path, "\"1\"", &json!({})).await, 7);
     at(&shop.api, "DELETE", &path, "\"7\"", &json!({})).await.ok();
-    // Where nothing has a version yet, nothing is compared.
+    // For a record without a version, nothing is compared.
     at(&shop.api, "POST", LEADS, "\"7\"", &json!({})).await.created();
 }
 
@@ -550,7 +550,7 @@ async fn a_precondition_comes_after_what_does_not_exist_and_before_conflicts(eng
     at_old("PUT", &channels, json!({"channels": ["nowhere"]}))
         .await
         .invalid(&["channels.0"]);
-    // A caller without the scope learns nothing of versions.
+    // A caller without the scope learns nothing about versions.
     let reader = shop.client("leads:read").await;
     at(&reader, "PATCH", &lead, old, &json!({}))
         .await

@@ -1,4 +1,4 @@
-//! What one business, one key or one endpoint can make of webhooks, and what others notice of it.
+//! Bounds on the webhooks of one business, key or endpoint, and their effect on others.
 
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ both_engines! {
 }
 
 const WEBHOOKS: &str = "/2.0/webhooks";
-/// How long what happens at once may take on a busy machine.
+/// The maximum time for immediate actions on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 async fn shop_with(engine: Engine, setup: impl FnOnce(Serve) -> Serve) -> Shop {
@@ -103,11 +103,11 @@ async fn changing_a_webhook_takes_every_scope_of_it(engine: Engine) {
     assert_eq!(shop.api.get(&path).await.ok()["url"], before["url"]);
     let labelled = lesser.patch(&path, &json!({"description": "CRM"})).await.ok();
     assert_eq!(labelled["description"], "CRM");
-    // What is wrong or absent is said first.
+    // Faults and missing records are reported first.
     lesser.patch(&path, &json!({"url": 5})).await.invalid(&["url"]);
     let absent = format!("{WEBHOOKS}/999999/ping");
     lesser.post(&absent, &json!({})).await.refused(404, "webhook_not_found");
-    // A refusal is the key's, and not the retry's.
+    // A refusal depends on the key and is not replayed for a retry.
     let rotate = |client: &Client| {
         client
             .request("POST", &format!("{path}/secret/rotate"))
@@ -232,7 +232,7 @@ async fn silent_endpoints_delay_no_other(engine: Engine) {
         receiver.wait_until(TIMEOUT, |received| {
             received.iter().filter(|received| received.path == "/quick").count() == number
         });
-        // Those of the silent ones end much later.
+        // Those of the silent endpoints end much later.
     }
 }
 

@@ -15,7 +15,7 @@ both_engines! {
 
 const ROUNDS: u64 = 6;
 const WRITERS: usize = 8;
-/// Longer than a delivery of a server that died may take: a lease, which ends within a minute, and an attempt.
+/// A time longer than a delivery of a server that died may take: a lease, which ends within a minute, and an attempt.
 const TIMEOUT: Duration = Duration::from_secs(180);
 
 async fn subscribe(shop: &Shop, receiver: &Receiver) -> Value {
@@ -23,7 +23,7 @@ async fn subscribe(shop: &Shop, receiver: &Receiver) -> Value {
     shop.api.post("/2.0/webhooks", &body).await.created()
 }
 
-/// The ids of the events that came.
+/// Returns the ids of the events that arrived.
 fn delivered(receiver: &Receiver) -> BTreeSet<String> {
     let received = receiver.received();
     let ids = received
@@ -32,7 +32,7 @@ fn delivered(receiver: &Receiver) -> BTreeSet<String> {
     ids.map(str::to_owned).collect()
 }
 
-/// Waits until every event of the log was delivered; yields the log.
+/// Waits until every event of the log was delivered; returns the log.
 async fn all_is_delivered(shop: &Shop, receiver: &Receiver) -> Vec<Value> {
     let log = shop.api.walk("/2.0/events?per_page=500").await;
     let expected: BTreeMap<&str, &Value> = log.iter().map(|event| (event["id"].as_str().unwrap(), event)).collect();
@@ -72,7 +72,7 @@ async fn no_event_and_no_delivery_is_lost_by_crashes(engine: Engine) {
                     }
                     let id = answer.created()["id"].as_i64().unwrap();
                     acknowledge.send(id).unwrap();
-                    // What is changed and then deleted is delivered, too.
+                    // A record that is changed and then deleted is delivered, too.
                     if number % 4 == 3 {
                         let change = json!({"name": "Changed"});
                         let request = api.request("PATCH", &format!("/2.0/leads/{id}")).json(&change);
@@ -84,7 +84,7 @@ async fn no_event_and_no_delivery_is_lost_by_crashes(engine: Engine) {
             });
         }
         drop(acknowledge);
-        // A different moment in each round.
+        // The moment differs in each round.
         for _ in 0..20 + 15 * round {
             acknowledged.extend(heard.recv().await);
         }
@@ -129,7 +129,7 @@ async fn what_a_killed_server_held_another_delivers(engine: Engine) {
     let mut shop = Shop::open_with(engine, setup).await;
     let receiver = Receiver::start();
     subscribe(&shop, &receiver).await;
-    // The first server has begun to deliver, and has heard no answer, when it dies.
+    // When the first server dies, it has begun to deliver and has received no answer.
     receiver.answer("/", Reply::status(200).after(Duration::from_secs(600)));
     for number in 0..30 {
         shop.lead(&json!({"name": format!("Lead {number}"), "notify": false}))

@@ -1,4 +1,4 @@
-//! What endpoints receive, and what becomes of it when they do not take it.
+//! The requests that endpoints receive, and the retries when they do not accept them.
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
@@ -42,10 +42,10 @@ both_engines! {
 }
 
 const WEBHOOKS: &str = "/2.0/webhooks";
-/// How long what happens at once may take on a busy machine.
+/// The maximum time for immediate actions on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A shop that may send to this machine; updates settle within a second.
+/// Opens a shop that may send to this machine; updates settle within a second.
 async fn shop_with(engine: Engine, setup: impl FnOnce(Serve) -> Serve) -> Shop {
     Shop::open_with(engine, |serve| {
         let serve = serve
@@ -60,7 +60,7 @@ async fn shop(engine: Engine) -> Shop {
     shop_with(engine, |serve| serve).await
 }
 
-/// A webhook and what it takes to look at it.
+/// A webhook, with the means to inspect it.
 struct Hook {
     api: Client,
     id: i64,
@@ -84,12 +84,12 @@ impl Hook {
         self.api.get(&self.path).await.ok()
     }
 
-    /// Its deliveries, newest first.
+    /// Returns its deliveries, newest first.
     async fn history(&self) -> Vec<Value> {
         self.api.walk(&format!("{}/deliveries", self.path)).await
     }
 
-    /// Its one delivery, once it is `status`.
+    /// Returns its one delivery, once its status is `status`.
     async fn delivery(&self, status: &str) -> Value {
         let what = format!("the delivery is {status}");
         eventually(&what, TIMEOUT, async || match self.history().await.as_slice() {
@@ -99,7 +99,7 @@ impl Hook {
         .await
     }
 
-    /// Waits until so many deliveries are `status`.
+    /// Waits until this number of deliveries have the status `status`.
     async fn deliveries(&self, count: usize, status: &str) {
         let path = format!("{}/deliveries?status={status}", self.path);
         let what = format!("{count} deliveries are {status}");
@@ -221,7 +221,7 @@ async fn a_webhook_receives_what_it_asked_for_and_may_know(engine: Engine) {
     shop.api.delete(&lead).await.ok();
     deleted.delivery("delivered").await;
     assert_eq!(names(&receiver.received_at("/deleted")), ["lead.deleted"]);
-    // Deliveries are made together with their event, so what is not listed will never come.
+    // Deliveries are made together with their event, so one that is not listed will never come.
     let blind = shop.api.list(&format!("{WEBHOOKS}/{}/deliveries", blind["id"])).await;
     assert!(blind.items.is_empty());
     assert!(other.history().await.is_empty());
@@ -320,7 +320,7 @@ async fn a_record_that_keeps_changing_is_delivered_now_and_then(engine: Engine) 
     .await;
     writer.abort();
     assert!(writer.await.unwrap_err().is_cancelled(), "every change succeeded");
-    // The last change may still be under way when its writer is gone.
+    // The last change may still be in progress when its writer is gone.
     wait_for("the last state is delivered in the end", TIMEOUT, async || {
         let last = shop.api.get(&lead).await.ok();
         receiver
@@ -482,7 +482,7 @@ async fn too_many_failures_disable_the_webhook_and_mail_the_business(engine: Eng
         webhook["failure_count"].as_i64().is_some_and(|count| count >= 3),
         "{webhook}"
     );
-    // Nothing that happens from now on is collected.
+    // No delivery is queued for later events.
     let before = hook.history().await.len();
     shop.lead(&quiet).await;
     assert_eq!(hook.history().await.len(), before);
@@ -503,7 +503,7 @@ async fn too_many_failures_disable_the_webhook_and_mail_the_business(engine: Eng
         (&json!("active"), &json!(0))
     );
     let lead = shop.lead(&quiet).await;
-    // Perhaps together with what waited while the webhook was disabled.
+    // It may come together with those that waited while the webhook was disabled.
     receiver.wait_until(TIMEOUT, |received| {
         received
             .iter()
@@ -531,7 +531,7 @@ async fn a_disabled_webhook_waits_and_collects_nothing(engine: Engine) {
     assert_eq!(history.len(), 1, "{history:?}");
     assert_eq!(history[0]["status"], "pending");
 
-    // Another that is at work shows that time has passed in which this one was not sent to.
+    // Another webhook that works shows that time has passed in which this one got nothing.
     let other = Hook::new(&shop.api, &receiver.url("/other"), json!(["lead.created"])).await;
     receiver.answer("/other", Reply::status(500));
     shop.lead(&json!({"name": "Heard elsewhere"})).await;
@@ -635,7 +635,7 @@ async fn a_rotated_secret_signs_at_once(engine: Engine) {
     is_signed(&received[0], &hook.secret);
     let (first, last) = (&received[0], received.last().unwrap());
     assert!(last.is_signed(secret) && !last.is_signed(&hook.secret));
-    // So is what was queued before.
+    // Deliveries that were queued before are sent too.
     let again = received
         .iter()
         .rev()
@@ -896,7 +896,7 @@ async fn one_hanging_endpoint_delays_no_other(engine: Engine) {
     for number in 0..20 {
         Hook::new(&shop.api, &receiver.url(&format!("/{number}")), json!(["lead.created"])).await;
     }
-    // More than a bound per endpoint lets through.
+    // More than the limit per endpoint allows.
     for number in 0..40 {
         shop.lead(&json!({"name": format!("Lead {number}"), "notify": false}))
             .await;

@@ -1,4 +1,4 @@
-//! The receivers of docs/webhooks.md, taken from that page as they stand, and tried on a real delivery and on forgeries.
+//! The receivers of docs/webhooks.md, taken from that page unchanged, and tested with a real delivery and with forgeries.
 
 #[expect(
     clippy::disallowed_methods,
@@ -21,7 +21,7 @@ use tokio::process::Command;
 const PAGE: &str = include_str!("../../docs/webhooks.md");
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The code block of the page in this language that mentions `name` at its beginning.
+/// Returns the code block of the page in this language that mentions `name` at its beginning.
 fn block(language: &str, name: &str) -> &'static str {
     let fence = format!("\n```{language}\n");
     let blocks = PAGE.split(&fence).skip(1);
@@ -32,7 +32,7 @@ fn block(language: &str, name: &str) -> &'static str {
         .unwrap_or_else(|| panic!("docs/webhooks.md has no {name}"))
 }
 
-/// A delivery, or what pretends to be one.
+/// A delivery, real or forged.
 struct Post {
     what: &'static str,
     header: String,
@@ -40,7 +40,8 @@ struct Post {
     genuine: bool,
 }
 
-/// A real delivery with its secret, what may be made of it, and what no receiver may accept.
+/// Returns the secret of a real delivery, with that delivery, accepted variations, and forgeries that every receiver must
+/// refuse.
 async fn posts() -> (String, Vec<Post>) {
     let endpoint = Receiver::start();
     let shop = Shop::open_with(Engine::Sqlite, |serve| {
@@ -119,7 +120,7 @@ fn signature(secret: &str, at: i64, body: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Whether a program is on this machine. A missing one is reported.
+/// Returns true if a program is on this machine. A missing one is reported.
 #[expect(clippy::print_stderr, reason = "who runs the tests should know what was not tried")]
 async fn has(program: &str, asked: &str) -> bool {
     let mut command = Command::new(program);
@@ -135,7 +136,7 @@ async fn has(program: &str, asked: &str) -> bool {
     there
 }
 
-/// Runs a receiver, which listens where PORT says, and checks what it answers.
+/// Runs a receiver, which listens on PORT, and checks its answers.
 async fn validate_receiver(folder: &Path, mut command: Command, port: &Port) {
     let (secret, posts) = posts().await;
     command
@@ -187,7 +188,7 @@ async fn typescript_distinguishes_genuine_deliveries_from_others() {
         return;
     }
     let (folder, port) = (TempDir::new().unwrap(), Port::reserve());
-    // Not every version of Node.js leaves out the types by itself. These are all that the snippet has.
+    // Some versions of Node.js do not strip the types by themselves. The snippet has no others than these.
     let mut script = block("ts", "receiver.ts").to_owned();
     for types in [
         " as [string, string]",
@@ -250,7 +251,7 @@ async fn openssl_distinguishes_genuine_deliveries_from_others() {
             .spawn()
             .unwrap();
         let mut stdin = child.stdin.take().unwrap();
-        // It may have made up its mind before it has read everything.
+        // It may have decided before it has read everything.
         let _ = stdin.write_all(&post.body).await;
         drop(stdin);
         let status = child.wait().await.unwrap();

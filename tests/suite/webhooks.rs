@@ -1,4 +1,4 @@
-//! Webhook subscriptions: how they are made, read, changed and deleted.
+//! Webhook subscriptions: creation, reading, change and deletion.
 
 use std::collections::BTreeSet;
 
@@ -34,7 +34,7 @@ both_engines! {
 const WEBHOOKS: &str = "/2.0/webhooks";
 const URL: &str = "https://example.com/hook";
 
-/// Makes a webhook of this; what is missing is filled in.
+/// Creates a webhook from this body; missing members are filled in.
 async fn webhook(shop: &Shop, mut body: Value) -> Value {
     for (name, value) in [("url", json!(URL)), ("events", json!("*"))] {
         if body.get(name).is_none() {
@@ -119,7 +119,7 @@ async fn the_url_is_an_https_url(engine: Engine) {
         "https://example.com",
         "HTTPS://example.com/a?b=c#d",
         "https://example.com:8443/",
-        // Where a name leads is checked when it is connected to.
+        // The target of a name is checked when a connection is opened.
         "https://127.0.0.1/",
         &long(512),
     ] {
@@ -186,7 +186,7 @@ async fn events_need_the_read_scopes_of_the_key(engine: Engine) {
         post(events).await.invalid(&["events"]);
     }
     assert_eq!(post(json!("*")).await.created()["scopes"], json!(["leads:read"]));
-    // A webhook that may know nothing is one all the same.
+    // A webhook without any access is valid all the same.
     let client = shop.client("webhooks:write").await;
     let created = client
         .post(WEBHOOKS, &json!({"url": URL, "events": "*"}))
@@ -349,14 +349,14 @@ async fn changed_events_are_validated_by_the_scopes_of_the_creation(engine: Engi
     let shop = Shop::open(engine).await;
     let created = webhook(&shop, json!({"events": ["lead.created"]})).await;
     let path = format!("{WEBHOOKS}/{}", created["id"]);
-    // The key that asks may read contacts; the webhook may not.
+    // The caller's key may read contacts; the webhook may not.
     for events in [json!(["contact.created"]), json!(["lead.updated", "contact.created"])] {
         shop.api
             .patch(&path, &json!({"events": events}))
             .await
             .invalid(&["events"]);
     }
-    // A key that may not read leads cannot have the webhook send other events of them.
+    // A key that may not read leads cannot subscribe the webhook to other events of leads.
     let client = shop.client("webhooks:write").await;
     let change = json!({"events": ["lead.deleted"]});
     client.patch(&path, &change).await.refused(403, "scope_denied");

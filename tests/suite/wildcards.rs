@@ -1,4 +1,4 @@
-//! Text filters: exact, or with `%` for those who may search.
+//! Text filters: exact, or with `%` for keys that may search.
 
 use harness::{Engine, Shop, both_engines, url_query};
 use serde_json::{Value, json};

@@ -1,4 +1,5 @@
-//! `cargo xtask ci`: everything that a change has to pass, the cheapest first; what needs little of Cargo runs beside the rest.
+//! `cargo xtask ci`: the checks that every change must pass, the cheapest first. Checks that use Cargo little run beside the
+//! others.
 
 use std::env;
 use std::fs;
@@ -20,8 +21,8 @@ pub(crate) const TASK: Task = Task {
 
 struct Step {
     name: &'static str,
-    /// Whether it runs beside the others, since it mostly leaves Cargo's target folder alone: so it fills the time in which a
-    /// large crate keeps one core busy. What its commands print comes before the last step.
+    /// True if it runs beside the others, since it mostly leaves Cargo's target folder alone. So it uses the time in which a
+    /// large crate keeps one core busy. The output of its commands comes before the last step.
     is_beside: bool,
     run: fn(&Workspace) -> Result<Outcome>,
 }
@@ -60,10 +61,10 @@ fn passed(result: Result<()>) -> Result<Outcome> {
 fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let steps = pick(arguments)?.into_iter();
     let (beside, others): (Vec<&Step>, Vec<&Step>) = steps.partition(|step| step.is_beside);
-    // The last step is the tests, with whose summary a run ends.
+    // The last step is the tests, whose summary ends a run.
     let (first, last) = others.split_at(others.len().saturating_sub(1));
     let mut reports = Vec::new();
-    // A failed step does not end the run: one run reports everything that is to be repaired.
+    // A failed step does not end the run: one run reports everything that must be repaired.
     let mut run_all = |steps: &[&Step]| {
         for step in steps {
             eprintln!("\n== {} ==", step.name);
@@ -105,7 +106,7 @@ struct Report {
     result: Result<Outcome>,
 }
 
-/// Prints a line for each step, and fails when one of them has.
+/// Prints a line for each step, and fails if one of them has failed.
 fn conclude(reports: &[Report]) -> Result<()> {
     eprintln!("\n== summary ==");
     for Report { step, took, result } in reports {
@@ -125,7 +126,7 @@ fn conclude(reports: &[Report]) -> Result<()> {
     }
 }
 
-/// The steps that the arguments leave.
+/// Returns the steps that the arguments select.
 fn pick(arguments: &[String]) -> Result<Vec<&'static Step>> {
     let usage = || {
         let names: Vec<&str> = STEPS.iter().map(|step| step.name).collect();
@@ -157,7 +158,7 @@ fn fmt(workspace: &Workspace) -> Result<()> {
 fn clippy(workspace: &Workspace) -> Result<()> {
     component(workspace, "clippy", "clippy")?;
     let mut clippy = workspace.cargo();
-    // Not `--all-targets`, which would have libraries without tests of their own checked for tests too.
+    // This is not `--all-targets`, which would check libraries without tests of their own for tests too.
     clippy.args(["clippy", "--workspace", "--lib", "--bins", "--tests", "--examples"]);
     process::run(clippy.args(["--", "-D", "warnings"]))
 }
@@ -165,15 +166,15 @@ fn clippy(workspace: &Workspace) -> Result<()> {
 fn doc(workspace: &Workspace) -> Result<()> {
     let mut doc = workspace.cargo();
     doc.env("RUSTDOCFLAGS", "-D warnings");
-    // For the documentation of a crate Cargo checks those that it depends on. With the compiler that `cargo clippy` names it finds that
-    // they were checked; without these variables, or should they change, it checks them once more.
+    // For the documentation of a crate, Cargo checks its dependencies. With the compiler that `cargo clippy` names it finds
+    // that they were checked; without these variables, or if they change, it checks them once more.
     let cargo = env::var_os("CARGO").and_then(|cargo| fs::canonicalize(cargo).ok());
     let clippy = cargo.map(|cargo| cargo.with_file_name("clippy-driver"));
     if let Some(clippy) = clippy.filter(|clippy| clippy.is_file()) {
         doc.env("RUSTC_WORKSPACE_WRAPPER", clippy);
         doc.env("CLIPPY_ARGS", "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__");
     }
-    // The example brings the features of the dependencies for development, with which clippy has checked all of them.
+    // The example enables the features of the dependencies for development, with which clippy has checked all of them.
     doc.args(["doc", "--no-deps", "--workspace", "--lib", "--bins"]);
     process::run(doc.args(["--example", "bounds"]))
 }
@@ -186,7 +187,8 @@ fn test(workspace: &Workspace) -> Result<Outcome> {
     })
 }
 
-/// A minimal toolchain that was there before lacks the components that `rust-toolchain.toml` lists.
+/// Checks that a component of the toolchain is installed. A minimal toolchain installed before lacks the components that
+/// `rust-toolchain.toml` lists.
 fn component(workspace: &Workspace, subcommand: &str, component: &str) -> Result<()> {
     if process::output(workspace.cargo().args([subcommand, "--version"])).is_ok() {
         return Ok(());

@@ -1,5 +1,5 @@
-//! The recipes of `docs/clients`, followed: each client is made from the OpenAPI document and compiled strictly, and its tour runs
-//! against a server.
+//! Follows the recipes of `docs/clients`: each client is made from the OpenAPI document and compiled strictly, and its tour
+//! runs against a server.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::server::Server;
 use crate::task::Outcome;
 use crate::workspace::Workspace;
 
-/// Where the recipes are.
+/// The folder of the recipes.
 const RECIPES: &str = "docs/clients";
 /// The business that `serve --demo` makes.
 const DEMO: &str = "demo";
@@ -25,11 +25,11 @@ const DEMO: &str = "demo";
 /// A client that a recipe makes.
 struct Client {
     recipe: Recipe,
-    /// Makes and compiles the client, of the document at this path.
+    /// Makes and compiles the client from the document at this path.
     make: fn(&Path, &Path) -> Result<()>,
-    /// Whether what was made in the folder has the operation.
+    /// Returns true if the client made in the folder has the operation.
     has: fn(&Path, &Operation) -> bool,
-    /// A program that visits every area with it, if there is one.
+    /// Returns a program that visits every area with the client, if there is one.
     tour: Option<fn(&Path) -> Command>,
 }
 
@@ -73,7 +73,7 @@ const CLIENTS: [Client; 3] = [
             },
         },
         make: |folder, document| {
-            // What an earlier document had is not to hide what this one lacks.
+            // Remains of an earlier document must not hide a part that this one lacks.
             remove(&folder.join("forecourt_client"))?;
             let prepared = folder.join("openapi.json");
             process::run(python(folder).arg("prepare.py").arg(document).arg(&prepared))?;
@@ -111,7 +111,7 @@ const CLIENTS: [Client; 3] = [
 /// The requests for Postman.
 const COLLECTION: &str = "forecourt.postman.json";
 
-/// Whether a folder of the collection, or one in it, has a request for the operation.
+/// Returns true if a folder of the collection, or one in it, has a request for the operation.
 fn has_request(folder: &Value, operation: &Operation) -> bool {
     let items = folder["item"].as_array().into_iter().flatten();
     items.into_iter().any(|item| {
@@ -167,7 +167,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Outcome> {
 #[derive(Debug, PartialEq, Eq)]
 struct Operation {
     id: String,
-    /// In lower case.
+    /// The method in lower case.
     method: String,
     path: String,
     /// Its tag.
@@ -175,7 +175,7 @@ struct Operation {
 }
 
 impl Operation {
-    /// The parts of its path as Postman writes them, with `:id` for `{id}`.
+    /// Returns the parts of its path as Postman writes them, with `:id` for `{id}`.
     fn postman_path(&self) -> Vec<String> {
         let parts = self.path.split('/').skip(1);
         let parts = parts.map(
@@ -220,7 +220,7 @@ impl Demo {
         let forecourt = Forecourt {
             program,
             folder: folder.path().to_owned(),
-            // For the webhook's receiver, which is on this machine.
+            // The webhook's receiver is on this machine.
             settings: vec![("FORECOURT_WEBHOOK_ALLOW_INSECURE_TARGETS", "true".to_owned())],
         };
         // Its first start makes the dealership.
@@ -232,17 +232,17 @@ impl Demo {
         })
     }
 
-    /// `tour`, with the address and the token that it needs.
+    /// Returns `tour` with the address and the token that it needs.
     fn visited_by(&self, mut tour: Command) -> Command {
         tour.env("FORECOURT_URL", format!("http://127.0.0.1:{}", self.server.port()))
             .env("FORECOURT_TOKEN", &self.token)
-            // Whatever proxy there is, it is not for this machine.
+            // A configured proxy must not be used for this machine.
             .env("no_proxy", "*");
         tour
     }
 }
 
-/// Removes a folder or a file, if it is there.
+/// Removes a folder or a file, if it exists.
 fn remove(path: &Path) -> Result<()> {
     if !path.exists() {
         return Ok(());
@@ -255,12 +255,12 @@ fn remove(path: &Path) -> Result<()> {
     remove(path).context(|| format!("{} cannot be removed", path.display()))
 }
 
-/// The Python that has the recipe's packages.
+/// Returns the Python that has the recipe's packages.
 fn python(folder: &Path) -> Command {
     within(folder, folder.join("venv/bin/python"))
 }
 
-/// `PATH` with `folder` before all others.
+/// Returns `PATH` with `folder` before all others.
 fn path_with(folder: &Path) -> Result<std::ffi::OsString> {
     let folders = [PathBuf::from(folder)].into_iter().chain(process::search_path());
     std::env::join_paths(folders).context(|| "PATH cannot be extended".to_owned())

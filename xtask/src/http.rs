@@ -16,11 +16,11 @@ pub(crate) struct Answer {
     pub(crate) body: String,
 }
 
-/// A caller of a server of this machine.
+/// A caller of a server on this machine.
 #[derive(Clone, Copy)]
 pub(crate) struct Client<'a> {
     pub(crate) port: u16,
-    /// The header that says who it is.
+    /// The header with its credential.
     pub(crate) authorization: Option<&'a str>,
 }
 
@@ -29,7 +29,7 @@ impl Client<'_> {
         self.send("GET", path, "")
     }
 
-    /// What a path is answered with, which is to be JSON.
+    /// Returns the JSON with which a path is answered.
     pub(crate) fn get_json(&self, path: &str) -> Result<Value> {
         let answer = self.get(path)?;
         let json = serde_json::from_str(&answer.body).ok();

@@ -1,7 +1,7 @@
-//! `cargo xtask lead-model`: the weights by which leads are rated, which are trained from the corpus beside them.
+//! `cargo xtask lead-model`: trains the weights by which leads are rated, from the corpus beside them.
 //!
-//! What trains them is a test that is left out of the ordinary runs, since it needs the inside of the crate. Whether the weights are
-//! those of the corpus and of the code is tested in the ordinary runs too, by a fingerprint.
+//! They are trained by a test that is left out of the ordinary runs, since it needs the crate's internals. The ordinary runs
+//! check by a fingerprint that the weights belong to the corpus and the code.
 
 use crate::error::{Error, Result};
 use crate::process;

@@ -1,4 +1,4 @@
-//! Linters of other projects look through the OpenAPI document, each at its strictest.
+//! Checks the OpenAPI document with linters of other projects, each with its strictest rules.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use crate::recipe::{Recipe, within};
 use crate::task::Outcome;
 use crate::workspace::Workspace;
 
-/// Redocly and Spectral, with the findings that they are to pass over.
+/// Redocly and Spectral, with the findings that they must ignore.
 const LINTERS: Recipe = Recipe::of_node(
     "lint",
     &["package.json", "package-lock.json", "redocly.yaml", "spectral.yaml"],

@@ -60,7 +60,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// A value and not `process::exit`, so that everything a task has started is stopped on the way out.
+/// Returns a value instead of calling `process::exit`, so that everything a task has started is stopped before the end.
 fn fail(error: &Error) -> ExitCode {
     eprintln!("xtask: {error}");
     ExitCode::FAILURE

@@ -1,6 +1,6 @@
-//! `cargo xtask migrations`: what a migration may do while servers of the version before read and write.
+//! `cargo xtask migrations`: checks what a migration does while servers of the previous version read and write.
 //!
-//! Those that were released stay as they are, and are listed with a digest in `migrations/released.txt`. A release adds its own:
+//! Released migrations must not change, and are listed with a digest in `migrations/released.txt`. A release adds its own:
 //! `cargo xtask migrations --release`.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -50,7 +50,7 @@ fn release(workspace: &Workspace) -> Result<()> {
     fs::write(folder.join(RELEASED), lines).context(|| format!("{RELEASED} cannot be written"))
 }
 
-/// The files of all migrations by their paths below the folder, in order.
+/// Returns the files of all migrations by their paths below the folder, in order.
 fn files(folder: &Path) -> Result<BTreeMap<String, String>> {
     let mut found = BTreeMap::new();
     for engine in ENGINES {
@@ -74,7 +74,7 @@ fn names(folder: &Path) -> Result<BTreeSet<String>> {
     Ok(names)
 }
 
-/// FNV-1a: it has to show a slip, not to withstand anybody.
+/// Returns a digest, FNV-1a: it only has to detect mistakes, not attacks.
 fn digest(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |digest, byte| {
         (digest ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -125,7 +125,7 @@ fn faults(folder: &Path) -> Result<Vec<String>> {
     Ok(faults)
 }
 
-/// What is wrong with a migration's statements.
+/// Returns the faults in a migration's statements.
 fn statement_faults(engine: &str, migration: &str, text: &str, is_alone: bool) -> Vec<String> {
     let is_postgres = engine == "postgres";
     let statements = statements(text);
@@ -186,7 +186,7 @@ fn alteration_fault(words: &[&str], is_postgres: bool) -> Option<&'static str> {
     }
 }
 
-/// Whether these words stand in the statement, one behind the other.
+/// Returns true if these words are in the statement, one after another.
 fn has(words: &[&str], wanted: &str) -> bool {
     let wanted: Vec<&str> = wanted.split(' ').collect();
     words.windows(wanted.len()).any(|window| window == wanted.as_slice())
@@ -210,7 +210,7 @@ fn altered_table<'a>(words: &[&'a str]) -> Option<&'a str> {
         .copied()
 }
 
-/// The name of the index, its table, and whether it is built concurrently.
+/// Returns the name of the index, its table, and whether it is built concurrently.
 fn created_index<'a>(words: &[&'a str]) -> Option<(&'a str, &'a str, bool)> {
     let rest = words.strip_prefix(&["CREATE"])?;
     let rest = rest
@@ -224,7 +224,8 @@ fn created_index<'a>(words: &[&'a str]) -> Option<(&'a str, &'a str, bool)> {
     Some((index, table, is_concurrent))
 }
 
-/// The statements as words: keywords in capitals, names in small letters, without comments and texts. Bodies of functions are one word.
+/// Splits statements into words: keywords in capitals, names in small letters, without comments and texts. Bodies of functions
+/// are one word.
 fn statements(text: &str) -> Vec<Vec<String>> {
     let mut statements = vec![Vec::new()];
     let mut rest = text;
@@ -268,7 +269,7 @@ fn statements(text: &str) -> Vec<Vec<String>> {
     statements
 }
 
-/// How long a text is that begins and ends with this mark.
+/// Returns the length of a text that begins and ends with this mark.
 fn quoted(text: &str, mark: &str) -> usize {
     let inside = text.get(mark.len()..).unwrap_or_default();
     inside.find(mark).map_or(text.len(), |end| end + 2 * mark.len())

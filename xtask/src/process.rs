@@ -1,4 +1,4 @@
-//! Running other programs.
+//! Runs other programs.
 
 use std::cell::RefCell;
 use std::env;
@@ -11,11 +11,12 @@ use std::{fs, thread};
 use crate::error::{Context as _, Error, Result};
 
 thread_local! {
-    /// What the commands of this thread print, if that is kept.
+    /// The output of this thread's commands, if it is captured.
     static PRINTED: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// What the commands print that `work` [`run`]s on this thread, and what comes of it. Nothing of that appears on the terminal.
+/// Returns the output of the commands that `work` [`run`]s on this thread, and the result of `work`. None of it appears on the
+/// terminal.
 pub(crate) fn captured<T>(work: impl FnOnce() -> T) -> (String, T) {
     PRINTED.set(Some(String::new()));
     let done = work();
@@ -47,8 +48,8 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     }
 }
 
-/// Runs the command and hands back what it printed; fails with its last words unless it succeeds. A command whose standard
-/// error is set to be inherited speaks for itself.
+/// Runs the command and returns its output; fails with its last lines unless it succeeds. A command whose standard error is
+/// inherited reports its errors itself.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
     let line = command_line(command);
     let Output { status, stdout, stderr } = command.output().context(|| format!("`{line}` cannot be started"))?;
@@ -62,7 +63,7 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
     Err(Error::new(message))
 }
 
-/// The line that most likely says what went wrong: the first that calls itself an error, else the last.
+/// Returns the line that most likely contains the error: the first that calls itself an error, else the last.
 pub(crate) fn error_line(output: &str) -> &str {
     let is_error = |line: &&str| {
         ["error", "fatal"]
@@ -77,7 +78,7 @@ pub(crate) fn error_line(output: &str) -> &str {
         .trim()
 }
 
-/// Asks a server again and again whether it is ready; fails with what its log says where it ends instead.
+/// Polls a server until it is ready; fails with the error in its log if it ends instead.
 pub(crate) fn wait_until_ready(
     server: &mut Child,
     name: &str,
@@ -98,7 +99,7 @@ pub(crate) fn wait_until_ready(
     Ok(())
 }
 
-/// The command as one would type it: variables set for it, program, arguments; those with blanks are quoted.
+/// Returns the command as one would type it: variables set for it, program, arguments; those with blanks are quoted.
 fn command_line(command: &Command) -> String {
     let quoted = |word: &OsStr| {
         let word = word.to_string_lossy();
@@ -111,7 +112,7 @@ fn command_line(command: &Command) -> String {
     let variables = command
         .get_envs()
         .filter_map(|(name, value)| Some(format!("{}={}", name.to_string_lossy(), quoted(value?))));
-    // A toolchain's full path says nothing that its name does not.
+    // A toolchain's full path adds nothing to its name.
     let program = Path::new(command.get_program()).file_name().map(quoted);
     variables
         .chain(program)
@@ -120,14 +121,14 @@ fn command_line(command: &Command) -> String {
         .join(" ")
 }
 
-/// Where `PATH` has this program.
+/// Returns the path of this program in `PATH`.
 pub(crate) fn find(program: &str) -> Option<PathBuf> {
     search_path()
         .map(|folder| folder.join(program))
         .find(|path| path.is_file())
 }
 
-/// The folders of `PATH`.
+/// Returns the folders of `PATH`.
 pub(crate) fn search_path() -> impl Iterator<Item = PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     env::split_paths(&path).collect::<Vec<_>>().into_iter()

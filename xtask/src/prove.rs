@@ -1,6 +1,7 @@
-//! `cargo xtask prove`: the tests that look for faults for as long as they are given.
+//! `cargo xtask prove`: runs the tests that search for faults as long as they are allowed to.
 //!
-//! They are the tests named `prove_…`. The suite runs each for a moment; here each runs for longer, alone, and says what it found.
+//! They are the tests named `prove_…`. The suite runs each for a moment; here each runs for longer, alone, and prints its
+//! findings.
 
 use std::process::Command;
 
@@ -17,11 +18,11 @@ pub(crate) const TASK: Task = Task {
     run,
 };
 
-/// Tells a proof for how many seconds it, or each part of it, is to go on.
+/// Sets the number of seconds that a proof, or each part of it, lasts.
 const SECONDS_VARIABLE: &str = "FORECOURT_PROVE_SECONDS";
 const DEFAULT_SECONDS: u32 = 20;
 
-/// What the names of proofs begin with.
+/// The prefix of the names of proofs.
 const PREFIX: &str = "prove_";
 
 fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
@@ -37,7 +38,7 @@ fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     process::run(&mut runner)
 }
 
-/// One proof after the other, with what each prints.
+/// Returns the command that runs one proof after another, with their output.
 fn nextest(workspace: &Workspace, options: &Options) -> Command {
     let mut command = workspace.cargo();
     command.args([
@@ -96,7 +97,7 @@ impl Options {
         Ok(options)
     }
 
-    /// What nextest is to pick.
+    /// Returns the filter of tests for nextest.
     fn filter(&self) -> String {
         let mut filter = format!("test(/(^|::){PREFIX}/)");
         if !self.names.is_empty() {

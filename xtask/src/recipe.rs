@@ -1,4 +1,5 @@
-//! Tools of other languages: files of this repository that pin packages, which are installed in a folder below the target folder.
+//! Recipes for tools of other languages: files of this repository that pin packages, which are installed in a folder below the
+//! target folder.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -9,23 +10,23 @@ use crate::error::{Context as _, Result};
 use crate::process;
 use crate::task::Outcome;
 
-/// What is installed, and from where.
+/// The packages to install, and their source.
 pub(crate) struct Recipe {
     /// The folder of its files.
     pub(crate) name: &'static str,
     pub(crate) files: &'static [&'static str],
-    /// The one of them that pins the packages.
+    /// The file that pins the packages.
     pub(crate) lock: &'static str,
-    /// Says what this machine lacks, if it does.
+    /// Returns what this machine lacks, if it lacks anything.
     pub(crate) missing: fn() -> Option<&'static str>,
     /// Installs the packages into the folder.
     pub(crate) install: fn(&Path) -> Result<()>,
-    /// Whether packages can be had at all.
+    /// Returns true if packages can be downloaded.
     pub(crate) is_reachable: fn(&Path) -> bool,
 }
 
 impl Recipe {
-    /// A recipe whose packages are npm's. Their own scripts are not run.
+    /// Makes a recipe with npm packages. Their own scripts are not run.
     pub(crate) const fn of_node(name: &'static str, files: &'static [&'static str]) -> Self {
         Self {
             name,
@@ -42,7 +43,7 @@ impl Recipe {
         }
     }
 
-    /// Lays it out in `folder` from the one in `recipes`, and installs its packages unless they are there.
+    /// Copies its files from `recipes` to `folder`, and installs its packages unless they are there.
     pub(crate) fn prepare(&self, recipes: &Path, folder: &Path) -> Result<Outcome> {
         if let Some(what) = (self.missing)() {
             return Ok(Outcome::Skipped(format!("{what} is not on this machine")));
@@ -58,7 +59,7 @@ impl Recipe {
             return Ok(Outcome::Passed);
         }
         if let Err(error) = (self.install)(folder) {
-            // A recipe that cannot be followed is a fault, a registry that is out of reach is none.
+            // A recipe that cannot be followed is a fault; a registry that cannot be reached is not.
             if (self.is_reachable)(folder) {
                 return Err(error);
             }
@@ -71,7 +72,7 @@ impl Recipe {
     }
 }
 
-/// `what`, if `installer` is not on this machine or `program` fails with these arguments.
+/// Returns `what`, if `installer` is not on this machine or `program` fails with these arguments.
 pub(crate) fn lacking<const N: usize>(
     installer: &str,
     program: &str,
@@ -82,7 +83,7 @@ pub(crate) fn lacking<const N: usize>(
     (!is_there).then_some(what)
 }
 
-/// A command in `folder`.
+/// Returns a command in `folder`.
 pub(crate) fn within(folder: &Path, program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     command.current_dir(folder);

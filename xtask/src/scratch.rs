@@ -1,4 +1,4 @@
-//! Folders that live as long as the value that owns them.
+//! Folders that exist as long as the value that owns them.
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -9,13 +9,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::error::{Context as _, Result};
 
-/// A fresh folder that only its owner can enter; it is removed with this value.
+/// A new folder that only its owner can enter; it is removed when this is dropped.
 pub(crate) struct Scratch {
     path: PathBuf,
 }
 
 impl Scratch {
-    /// Makes a folder in `parent`. Creating is what claims the name, so two programs never share one.
+    /// Makes a folder in `parent`. The creation claims the name, so two programs never share one.
     pub(crate) fn new(parent: &Path, label: &str) -> Result<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         loop {
@@ -40,7 +40,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // It may be gone already, and what cannot be removed is no reason to fail.
+        // It may be gone already, and a failure to remove it does not matter.
         let _ = fs::remove_dir_all(&self.path);
     }
 }

@@ -1,4 +1,4 @@
-//! A server that is driven: measured, or toured.
+//! A server for a measurement or a tour.
 
 use std::fs::File;
 use std::path::Path;
@@ -9,7 +9,7 @@ use crate::error::{Context as _, Error, Result};
 use crate::http::Client;
 use crate::{process, services};
 
-/// A server's process on a port of this machine. It is killed with this value.
+/// A server's process on a port of this machine. It is killed when this is dropped.
 pub(crate) struct Server {
     process: Child,
     port: u16,
@@ -34,7 +34,7 @@ impl Server {
             authorization: None,
         };
         let is_ready = || client.get(probe).is_ok_and(|answer| answer.status == 200);
-        // Short beside what is measured, and long enough not to be in the server's way.
+        // The interval is short in comparison with the measurement, and long enough not to disturb the server.
         let interval = Duration::from_micros(200);
         process::wait_until_ready(&mut server.process, &name, log, interval, is_ready)?;
         server.ready_after = started.elapsed();
@@ -49,12 +49,12 @@ impl Server {
         self.process.id()
     }
 
-    /// The time from its start to its first answer.
+    /// Returns the time from its start to its first answer.
     pub(crate) fn ready_after(&self) -> Duration {
         self.ready_after
     }
 
-    /// Asks it to end, and waits until it has.
+    /// Tells it to end, and waits until it has.
     pub(crate) fn stop(mut self) -> Result<()> {
         process::output(Command::new("kill").args(["-s", "TERM", &self.process().to_string()]))?;
         let ended = self.process.wait();
@@ -69,13 +69,14 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // One that has ended already is no trouble.
+        // A failure is ignored: it may have ended already.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-/// A command for a server that is not to outlive us, however we end: the kernel sees to it, where util-linux can ask it to.
+/// Returns a command for a server that ends with this program, however that ends: the kernel ensures it if util-linux can ask
+/// it to.
 pub(crate) fn tethered(program: &Path) -> Command {
     if !services::has_util_linux_setpriv() {
         return Command::new(program);

@@ -20,9 +20,9 @@ pub(crate) const TASK: Task = Task {
 
 /// Names the program that the end-to-end tests run.
 const BINARY_VARIABLE: &str = "FORECOURT_TEST_BINARY";
-/// Names the browser in which the tests look at pages.
+/// Names the browser in which the tests open pages.
 const BROWSER_VARIABLE: &str = "FORECOURT_TEST_BROWSER";
-/// The names that Chromium goes by.
+/// The names of Chromium's program.
 const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
@@ -45,7 +45,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     process::run(&mut doc_tests)
 }
 
-/// What tests find beside them: servers, which end with this value, the built program, and a browser.
+/// The environment of tests: servers, which end with this value, the built program, and a browser.
 pub(crate) struct Surroundings {
     services: Services,
     programs: Option<Programs>,
@@ -72,7 +72,7 @@ impl Surroundings {
         })
     }
 
-    /// Sets the variables that show a program that runs tests what there is.
+    /// Sets the variables that give a test program the addresses and paths.
     pub(crate) fn announce(&self, command: &mut Command) {
         self.services.announce(command);
         if let Some(programs) = &self.programs {
@@ -84,10 +84,10 @@ impl Surroundings {
     }
 }
 
-/// What is left out where there is no browser.
+/// The notice about the tests that are left out without a browser.
 pub(crate) const NO_BROWSER: &str = "Chromium is not on this machine, so no page was looked at in a browser";
 
-/// The Chromium that is named or on this machine.
+/// Returns the Chromium that is named or on this machine.
 pub(crate) fn browser() -> Option<PathBuf> {
     match env::var_os(BROWSER_VARIABLE) {
         Some(named) => (!named.is_empty()).then(|| named.into()),
@@ -95,12 +95,12 @@ pub(crate) fn browser() -> Option<PathBuf> {
     }
 }
 
-/// Whether nextest is installed.
+/// Returns true if nextest is installed.
 pub(crate) fn has_nextest(workspace: &Workspace) -> bool {
     process::output(workspace.cargo().args(["nextest", "--version"])).is_ok()
 }
 
-/// nextest where it is installed, for its process per test, its time limits and its summary; else Cargo's own.
+/// Returns nextest if it is installed, for its process per test, its time limits and its summary; else Cargo's own runner.
 fn runner(workspace: &Workspace, arguments: &[String]) -> Command {
     let mut command = workspace.cargo();
     if has_nextest(workspace) {
@@ -111,7 +111,7 @@ fn runner(workspace: &Workspace, arguments: &[String]) -> Command {
     } else {
         command.arg("test");
     }
-    // Next to `--workspace` the names of packages would say nothing.
+    // Beside `--workspace` the names of packages would have no effect.
     if Scope::of(arguments) == Scope::Unsaid {
         command.arg("--workspace");
     }
@@ -119,12 +119,12 @@ fn runner(workspace: &Workspace, arguments: &[String]) -> Command {
     command
 }
 
-/// Which part of the workspace the runner's arguments pick.
+/// The part of the workspace that the runner's arguments select.
 #[derive(Debug, PartialEq, Eq)]
 enum Scope<'a> {
-    /// They leave that to us.
+    /// They select nothing.
     Unsaid,
-    /// All of it, in so many words.
+    /// They name the whole workspace.
     Workspace,
     Packages(Vec<&'a str>),
 }
@@ -154,7 +154,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// Whether the end-to-end tests, which need the built program, are among the packages.
+    /// Returns true if the end-to-end tests, which need the built program, are among the packages.
     fn has_end_to_end(&self) -> bool {
         match self {
             Self::Unsaid | Self::Workspace => true,

@@ -9,13 +9,13 @@ use serde::Deserialize;
 use crate::error::{Context as _, Error, Result};
 use crate::process;
 
-/// The workspace's root, and the Cargo that this program was started by.
+/// The workspace's root, and the Cargo that started this program.
 pub(crate) struct Workspace {
     root: PathBuf,
 }
 
 impl Workspace {
-    /// The workspace that this program belongs to. Cargo says at run time where that is, which stays right when a built
+    /// Returns the workspace that this program belongs to. Cargo gives its place at run time, which stays right when a built
     /// xtask is reused after the folder has moved.
     pub(crate) fn locate() -> Result<Self> {
         let manifest = env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
@@ -33,17 +33,17 @@ impl Workspace {
         &self.root
     }
 
-    /// A command in the workspace's root.
+    /// Returns a command in the workspace's root.
     pub(crate) fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = Command::new(program);
         command.current_dir(&self.root);
         command
     }
 
-    /// `cargo`, the same one that runs this program.
+    /// Returns `cargo`, the same one that runs this program.
     pub(crate) fn cargo(&self) -> Command {
         let mut command = self.command(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        // `cargo xtask` describes the package xtask in the environment. Some build scripts are run again when these variables
+        // `cargo xtask` describes the package xtask in the environment. Some build scripts run again when these variables
         // change, and everything that depends on them would be compiled again.
         let of_this_package = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
         for (name, _) in env::vars_os().filter(|(name, _)| name.to_str().is_some_and(of_this_package)) {
@@ -52,15 +52,15 @@ impl Workspace {
         command
     }
 
-    /// Builds the server and the examples that print parts of the documentation. They have the features that the tests are built with: so nothing
-    /// that both need is compiled twice.
+    /// Builds the server and the examples that print parts of the documentation. They have the features with which the tests
+    /// are built, so that nothing that both need is compiled twice.
     pub(crate) fn build(&self) -> Result<Programs> {
         let arguments = [
             "build",
             "--workspace",
             "--bin",
             SERVER,
-            // An example brings the features of the dependencies for development.
+            // An example enables the features of the dependencies for development.
             "--example",
             BOUNDS,
             "--example",
@@ -83,7 +83,7 @@ impl Workspace {
         })
     }
 
-    /// Builds programs as they are shipped, each of the package of its name.
+    /// Builds programs as they are shipped, each from the package with its name.
     pub(crate) fn build_dist<const N: usize>(&self, programs: [&str; N]) -> Result<[PathBuf; N]> {
         let mut arguments = vec!["build", "--profile", "dist"];
         arguments.extend(programs.iter().flat_map(|program| ["--package", program]));
@@ -98,7 +98,7 @@ impl Workspace {
         Ok(paths)
     }
 
-    /// The members with the dependencies that they declare. Nothing is resolved, so this needs no network.
+    /// Returns the members with their declared dependencies. Nothing is resolved, so this needs no network.
     pub(crate) fn metadata(&self) -> Result<Metadata> {
         let json = process::output(self.cargo().args(["metadata", "--format-version", "1", "--no-deps"]))?;
         serde_json::from_str(&json).context(|| "what `cargo metadata` prints is not understood".to_owned())
@@ -112,10 +112,10 @@ const BOUNDS: &str = "bounds";
 /// The example of the package `forecourt-dealership`.
 const STATES: &str = "states";
 
-/// Another one of the package `forecourt-kernel`.
+/// Another example of the package `forecourt-kernel`.
 const PLANS: &str = "plans";
 
-/// Programs that are built.
+/// Built programs.
 pub(crate) struct Programs {
     pub(crate) server: PathBuf,
     pub(crate) bounds: PathBuf,
@@ -123,7 +123,7 @@ pub(crate) struct Programs {
     pub(crate) plans: PathBuf,
 }
 
-/// What the tasks use of `cargo metadata`.
+/// The part of `cargo metadata` that the tasks use.
 #[derive(Deserialize)]
 pub(crate) struct Metadata {
     pub(crate) packages: Vec<Package>,
@@ -153,11 +153,11 @@ pub(crate) struct Dependency {
     pub(crate) name: String,
     /// `None` for a normal dependency, else `dev` or `build`.
     pub(crate) kind: Option<String>,
-    /// The folder of one on this machine.
+    /// The folder of a dependency on this machine.
     pub(crate) path: Option<PathBuf>,
 }
 
-/// The path of the program of this name in Cargo's messages, of which there is one per line.
+/// Returns the path of the program with this name from Cargo's messages, of which there is one per line.
 pub(crate) fn executable(messages: &str, program: &str) -> Option<PathBuf> {
     #[derive(Deserialize)]
     struct Artifact {

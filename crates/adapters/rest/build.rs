@@ -1,4 +1,5 @@
-//! Takes out of Swagger UI's archive the files that the documentation's page loads: the whole of it is four times as large.
+//! Unpacks from Swagger UI's archive only the files that the documentation's page loads: the whole of it is four times as
+//! large.
 
 use std::env;
 use std::error::Error;

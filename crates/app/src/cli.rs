@@ -17,7 +17,7 @@ use crate::{
     settings::{self, LISTEN_SECRET_VARIABLE, Offer, Options, Setting, TABLE, TOKEN_VARIABLE},
 };
 
-/// The longest overlap of a key and its successor: ten years, in hours.
+/// The longest overlap of a key and its successor, in hours: ten years.
 const MAX_OVERLAP_HOURS: i64 = 10 * 366 * 24;
 
 const EXAMPLES: &str = "\
@@ -42,7 +42,7 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-/// Answers a command line that requests help or the version, or makes no sense.
+/// Answers a command line that requests help or the version, or is invalid.
 pub(crate) fn answer(answer: &clap::Error) -> ExitCode {
     match answer.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
@@ -54,12 +54,12 @@ pub(crate) fn answer(answer: &clap::Error) -> ExitCode {
     ExitCode::from(u8::try_from(answer.exit_code()).unwrap_or(1))
 }
 
-/// Whether the result, and so a failure too, is for a program to read.
+/// Returns true if the result, and so a failure too, is for a program to read.
 pub(crate) fn wants_json() -> bool {
     std::env::args_os().any(|argument| argument == "--json")
 }
 
-/// What is wrong, in one line: the parser's own explanation goes on to usage and advice.
+/// Returns the fault in one line: the parser's own explanation continues with usage and advice.
 fn fault_of(answer: &clap::Error) -> String {
     let text = answer.render().to_string();
     let end = ["\n\nUsage:", "\n\nFor more information"]
@@ -131,7 +131,7 @@ Examples:
   forecourt listen --forward-to http://127.0.0.1:3000/hook --events lead.created,lead.updated --from-start
   forecourt listen --forward-to http://127.0.0.1:3000/hook --server https://api.dealer.example --json")]
     Listen(ListenArgs),
-    /// Print what completes this command line in a shell
+    /// Print the completion script for a shell
     #[command(after_help = "\
 Examples:
   forecourt completions bash > /etc/bash_completion.d/forecourt
@@ -148,7 +148,7 @@ Example:
     Openapi,
 }
 
-/// How to serve.
+/// The options of `serve`.
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
     /// On a database without a business first make a sample dealership and a key with every scope, and print requests
@@ -159,7 +159,7 @@ pub(crate) struct ServeArgs {
     pub(crate) settings: ServeOptions,
 }
 
-/// What can be done with businesses.
+/// The commands on businesses.
 #[derive(Debug, Subcommand)]
 pub(crate) enum BusinessCommand {
     /// Create a business, or change the one of the same tag
@@ -212,7 +212,7 @@ Example:
     },
 }
 
-/// What can be done with keys.
+/// The commands on keys.
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeyCommand {
     /// Create a key and print its token, this once
@@ -246,7 +246,7 @@ Example:
         /// The key's id: the part of the token before the dot
         #[arg(value_name = "KEY_ID", value_parser = key_id)]
         key: KeyId,
-        /// For how many hours the old key is still accepted; 0 for none
+        /// Hours for which the old key is still accepted; 0 for none
         #[arg(long, value_name = "HOURS", value_parser = clap::value_parser!(u32).range(..=MAX_OVERLAP_HOURS))]
         overlap: u32,
         #[command(flatten)]
@@ -262,7 +262,7 @@ Example:
     },
 }
 
-/// What can be done with listings.
+/// The commands on listings.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ListingsCommand {
     /// Make every listing once more from its vehicle, report each that differs, and correct it
@@ -282,7 +282,7 @@ Examples:
     },
 }
 
-/// What can be done with leads.
+/// The commands on leads.
 #[derive(Debug, Subcommand)]
 pub(crate) enum LeadCommand {
     /// Make a lead of each mail, once
@@ -343,7 +343,7 @@ Examples:
     },
 }
 
-/// What the new key is to be.
+/// The properties of a new key.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("owner").required(true))]
 pub(crate) struct KeyArgs {
@@ -353,10 +353,10 @@ pub(crate) struct KeyArgs {
     /// Make a key without a business, which the API refuses with `business_required`
     #[arg(long, group = "owner")]
     pub(crate) no_business: bool,
-    /// What it may do: comma-separated scopes such as leads:read,leads:write, or all, or none
+    /// Its scopes: comma-separated, such as leads:read,leads:write, or all, or none
     #[arg(long, value_parser = scopes)]
     pub(crate) scopes: ScopeSet,
-    /// From when on it is refused: a date (00:00 UTC of that day) or epoch seconds [default: never]
+    /// The time from which it is refused: a date (00:00 UTC of that day) or epoch seconds [default: never]
     #[arg(long, value_name = "DATE_OR_EPOCH", value_parser = moment, allow_negative_numbers = true)]
     pub(crate) expires: Option<Timestamp>,
     /// The addresses that it may be used from: comma-separated addresses or CIDR ranges [default: any]
@@ -366,19 +366,19 @@ pub(crate) struct KeyArgs {
     pub(crate) format: Format,
 }
 
-/// How much made-up data, and for whom.
+/// The amount of made-up data, and the business that gets it.
 #[derive(Debug, Args)]
 pub(crate) struct SampleArgs {
     /// The tag of the business
     #[arg(long, value_name = "TAG")]
     pub(crate) business: String,
-    /// How many vehicles
+    /// Number of vehicles
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) vehicles: u64,
-    /// How many leads
+    /// Number of leads
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) leads: u64,
-    /// How many contacts
+    /// Number of contacts
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) contacts: u64,
     /// The same seed gives the same data
@@ -386,16 +386,16 @@ pub(crate) struct SampleArgs {
     pub(crate) seed: u64,
 }
 
-/// What is followed, and where it goes.
+/// The events to follow, and the receiver.
 #[derive(Debug, Args)]
 pub(crate) struct ListenArgs {
-    /// Where events are posted to: an http or https URL, at any address
+    /// The receiver that events are posted to: an http or https URL, at any address
     #[arg(long, value_name = "URL", value_parser = receiver, value_hint = ValueHint::Url)]
     pub(crate) forward_to: TargetUrl,
     /// The server to follow
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8080", value_parser = server, value_hint = ValueHint::Url)]
     pub(crate) server: ServerUrl,
-    /// Only events of these names, comma-separated [default: all that the token may read]
+    /// Only events with these names, comma-separated [default: all that the token may read]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) events: Vec<EventName>,
     /// Begin with the oldest event that the server keeps, not with the next one
@@ -406,12 +406,12 @@ pub(crate) struct ListenArgs {
     pub(crate) json: bool,
 }
 
-/// The token that `listen` reads events with.
+/// Returns the token with which `listen` reads events.
 pub(crate) fn listen_token() -> Option<String> {
     variable(TOKEN_VARIABLE)
 }
 
-/// The secret that `listen` signs with, if it is not to make one.
+/// Returns the secret with which `listen` signs, unless it makes one.
 pub(crate) fn listen_secret() -> Option<String> {
     variable(LISTEN_SECRET_VARIABLE)
 }
@@ -420,11 +420,11 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|text| !text.is_empty())
 }
 
-/// Where a server's paths begin.
+/// The base URL of a server.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct ServerUrl(pub(crate) String);
 
-/// How the result is printed.
+/// The format in which the result is printed.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct Format {
     /// Print the result as one JSON document, and nothing else, on standard output
@@ -437,7 +437,7 @@ pub(crate) struct Format {
 pub(crate) struct EverywhereOptions {
     /// The settings file.
     pub(crate) config: Option<PathBuf>,
-    /// The settings' texts.
+    /// The texts of the settings.
     pub(crate) options: Options,
 }
 
@@ -506,7 +506,7 @@ fn offered(offer: Offer) -> impl Iterator<Item = &'static Setting> {
     TABLE.iter().filter(move |setting| setting.offer == offer)
 }
 
-/// A setting as an option. Its text is checked with those of the other sources, not here.
+/// Returns a setting as an option. Its text is validated with those of the other sources, not here.
 fn option(setting: &'static Setting) -> Arg {
     let arg = Arg::new(setting.key)
         .long(setting.option())
@@ -525,7 +525,7 @@ fn given(matches: &ArgMatches, offer: Offer) -> Options {
     offered(offer).filter_map(text).collect()
 }
 
-/// The settings that `serve` does not take as options, since a list of processes would show them.
+/// Returns the help on settings that `serve` does not take as options, since a list of processes would show them.
 fn serve_help() -> String {
     let mut help = "Settings by environment or file only:\n".to_owned();
     for setting in offered(Offer::Nowhere) {

@@ -10,19 +10,19 @@ const SENT: &str = "sent";
 const REFUSED: &str = "refused";
 const FAILED: &str = "failed";
 
-/// Says what the figures mean.
+/// Registers the descriptions of the metrics.
 pub(crate) fn describe() {
     metrics::describe_counter!(
         ATTEMPTS,
         "Attempts to send mails, by outcome: sent, refused for good, or failed"
     );
-    // Known from the start, so that the first of its kind shows as an increase.
+    // Registered from the start, so that the first of its kind shows as an increase.
     for outcome in [SENT, REFUSED, FAILED] {
         metrics::counter!(ATTEMPTS, "outcome" => outcome).increment(0);
     }
 }
 
-/// Sends as another mailer does, and counts what came of it.
+/// Sends as another mailer does, and counts the outcomes.
 pub(crate) struct CountedMailer<M>(pub(crate) M);
 
 #[async_trait]

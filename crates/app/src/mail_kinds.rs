@@ -1,8 +1,8 @@
-//! Every mail that the program sends.
+//! All kinds of mails that the program sends.
 
 use forecourt_accounts::MailKind;
 
-/// The mails of all areas, which businesses can word.
+/// Returns the mails of all areas, whose text businesses can change.
 pub(crate) fn mail_kinds() -> Vec<&'static MailKind> {
     let areas = [
         forecourt_leads::MAILS,

@@ -1,7 +1,7 @@
 //! `forecourt`: an open dealership-management server in one binary.
 //!
-//! This crate brings the parts together. [`wiring`] puts an adapter behind each port, [`settings`] knows what an operator can
-//! set, [`commands`] has the commands of the command line, and [`background`] what a server does by itself.
+//! This crate connects the parts. [`wiring`] chooses an adapter for each port, [`settings`] defines the settings of an
+//! operator, [`commands`] has the commands of the command line, and [`background`] the background work of a server.
 
 mod background;
 mod cli;
@@ -38,7 +38,7 @@ fn main() -> ExitCode {
     };
     match commands::run(cli) {
         Ok(()) => ExitCode::SUCCESS,
-        // The output's reader has seen enough of it.
+        // The output's reader has closed it.
         Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,
         Err(error) => {
             output::failure(&error, cli::wants_json());

@@ -1,4 +1,4 @@
-//! What commands print: results on standard output, failures on standard error.
+//! The output of commands: results on standard output, failures on standard error.
 
 use std::{
     error::Error,
@@ -75,29 +75,29 @@ fn aligned<const COLUMNS: usize>(heading: [&str; COLUMNS], rows: &[[String; COLU
     all().map(text).collect::<Vec<_>>().join("\n")
 }
 
-/// Says why the command failed, in one line, which is a JSON document if a program reads it.
+/// Reports why the command failed, in one line, which is a JSON document if a program reads it.
 pub(crate) fn failure(error: &dyn Error, json: bool) {
     refusal(&chain(error), json);
 }
 
-/// Says why nothing was done, in one line, which is a JSON document if a program reads it.
+/// Reports why nothing was done, in one line, which is a JSON document if a program reads it.
 pub(crate) fn refusal(text: &str, json: bool) {
     if json {
         let document = json!({"success": false, "error": {"message": text}});
-        // If this cannot be written, the exit code has to do.
+        // If this cannot be written, the exit code must be enough.
         let _ = writeln!(io::stderr(), "{document}");
     } else {
         complaint(format_args!("{text}"));
     }
 }
 
-/// Says what is wrong; the text is one line.
+/// Reports a fault in one line of text.
 pub(crate) fn complaint(text: fmt::Arguments<'_>) {
-    // If this cannot be written, the exit code has to do.
+    // If this cannot be written, the exit code must be enough.
     let _ = writeln!(io::stderr(), "forecourt: {text}");
 }
 
-/// An error with its causes, in one line.
+/// Formats an error with its causes, in one line.
 pub(crate) fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -112,9 +112,9 @@ pub(crate) fn chain(error: &dyn Error) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Says something that is neither result nor failure; the text is one line.
+/// Prints one line that is neither result nor failure.
 pub(crate) fn notice(text: &str) {
-    // It is a courtesy.
+    // A failure to print it is ignored.
     let _ = writeln!(io::stderr(), "{text}");
 }
 

@@ -1,19 +1,19 @@
-//! How far a long command has come, on standard error: a bar on a terminal, and elsewhere, if it takes really long, a line now and
+//! The progress of a long command, on standard error: a bar on a terminal; elsewhere, if it takes really long, a line now and
 //! then.
 
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
-/// How often a line is written where there is no terminal.
+/// The interval between lines if there is no terminal.
 const LINES: Duration = Duration::from_secs(5);
 
-/// What is shown of work whose extent is known.
+/// The template for work whose extent is known.
 const BAR: &str = "{bar:30} {pos} of {len} {msg}, {rate} a second, {eta} left";
-/// What is shown of work whose extent is not known.
+/// The template for work whose extent is not known.
 const COUNT: &str = "{spinner} {pos} {msg}, {rate} a second";
 
-/// The progress of a piece of work. It takes itself away when it is dropped.
+/// The progress of a piece of work. It is erased when it is dropped.
 pub(crate) struct Progress {
     bar: ProgressBar,
     lines: Option<Lines>,
@@ -28,7 +28,7 @@ struct Lines {
 }
 
 impl Progress {
-    /// That of work on so many records of a kind, for a terminal and for a log.
+    /// Shows work on `total` records of a kind, on a terminal or in a log.
     pub(crate) fn of(kind: &'static str, total: u64) -> Self {
         let mut progress = Self::bar(kind, total);
         if progress.bar.is_hidden() {
@@ -43,12 +43,12 @@ impl Progress {
         progress
     }
 
-    /// That of work on so many records of a kind, for a terminal alone.
+    /// Shows work on `total` records of a kind, on a terminal only.
     pub(crate) fn bar(kind: &'static str, total: u64) -> Self {
         Self::shown(ProgressBar::new(total), BAR, kind)
     }
 
-    /// That of work on an unknown number of records of a kind, for a terminal alone.
+    /// Shows work on an unknown number of records of a kind, on a terminal only.
     pub(crate) fn count(kind: &'static str) -> Self {
         Self::shown(ProgressBar::no_length(), COUNT, kind)
     }
@@ -59,7 +59,7 @@ impl Progress {
         Self { bar, lines: None }
     }
 
-    /// Shows that so many records are done.
+    /// Shows that this number of records are done.
     pub(crate) fn reach(&mut self, done: u64) {
         self.bar.set_position(done);
         if let Some(lines) = &mut self.lines {
@@ -67,7 +67,7 @@ impl Progress {
         }
     }
 
-    /// Prints something without a bar in its way.
+    /// Prints something while the bar is hidden.
     pub(crate) fn print<T>(&self, print: impl FnOnce() -> T) -> T {
         self.bar.suspend(print)
     }
@@ -89,7 +89,7 @@ impl Lines {
     }
 }
 
-/// An invalid template is replaced by the library's own.
+/// Parses a template. An invalid one is replaced by the library's own.
 fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template)
         .unwrap_or_else(|_| ProgressStyle::default_bar())
@@ -99,7 +99,7 @@ fn style(template: &str) -> ProgressStyle {
         })
 }
 
-/// How far it has come, how fast, and how long the rest will take.
+/// Formats the progress, the speed, and the time left.
 fn line(kind: &str, done: u64, total: u64, took: Duration) -> String {
     let milliseconds = u64::try_from(took.as_millis()).unwrap_or(u64::MAX).max(1);
     let rate = done.saturating_mul(1_000) / milliseconds;

@@ -1,4 +1,4 @@
-//! The wish to end, passed on to all that runs.
+//! The request to end, passed to all running parts.
 
 use std::{io, time::Duration};
 
@@ -12,11 +12,11 @@ use tokio::{
 #[derive(Debug)]
 pub(crate) struct Trigger(watch::Sender<bool>);
 
-/// Knows whether the end was requested.
+/// Shows whether the end was requested.
 #[derive(Clone, Debug)]
 pub(crate) struct Shutdown(watch::Receiver<bool>);
 
-/// A trigger, and what it acts on.
+/// Returns a trigger, and the handle that it acts on.
 pub(crate) fn shutdown() -> (Trigger, Shutdown) {
     let (sender, receiver) = watch::channel(false);
     (Trigger(sender), Shutdown(receiver))
@@ -30,20 +30,20 @@ impl Trigger {
 }
 
 impl Shutdown {
-    /// Whether the end was requested.
+    /// Returns true if the end was requested.
     pub(crate) fn is_requested(&self) -> bool {
         *self.0.borrow()
     }
 
-    /// Waits for `patience`, or for the end if that comes first. Returns whether the end was requested.
+    /// Waits for `patience`, or for the end if that comes first. Returns true if the end was requested.
     pub(crate) async fn within(&mut self, patience: Duration) -> bool {
-        // A trigger that is gone is as good as one that was pulled.
+        // A dropped trigger counts as pulled.
         let requested = self.0.wait_for(|&requested| requested);
         time::timeout(patience, requested).await.is_ok()
     }
 }
 
-/// The signals that ask a process to end.
+/// The signals that tell a process to end.
 pub(crate) struct Signals {
     terminate: Signal,
     interrupt: Signal,
@@ -61,7 +61,7 @@ impl Signals {
         })
     }
 
-    /// Waits for the next one; answers its name.
+    /// Waits for the next one; returns its name.
     pub(crate) async fn next(&mut self) -> &'static str {
         tokio::select! {
             _ = self.terminate.recv() => "SIGTERM",

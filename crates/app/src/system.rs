@@ -19,7 +19,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// A generator of this thread's own that the operating system seeds, again and again.
+/// A generator of each thread's own, which the operating system seeds repeatedly.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SystemRandom;
 

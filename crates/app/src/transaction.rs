@@ -5,15 +5,15 @@ use forecourt_dealership::{Database, Session};
 use forecourt_kernel::StoreError;
 use forecourt_leads::LeadError;
 
-/// How often a unit of work is run before its conflicts with others count as a failure.
+/// The number of runs after which a unit of work that conflicts with others fails.
 const ATTEMPTS: usize = 5;
 
 /// A failure of a unit of work.
 pub(crate) trait UnitError: From<StoreError> {
-    /// The failure of the store that it is, if it is one.
+    /// Returns the store's failure that it wraps, if there is one.
     fn store_error(&self) -> Option<&StoreError>;
 
-    /// Whether the unit lost against another one, and may succeed if it is run again.
+    /// Returns true if the unit conflicted with another one, and may succeed if it is run again.
     fn is_conflict(&self) -> bool {
         matches!(self.store_error(), Some(StoreError::Conflict))
     }
@@ -25,7 +25,7 @@ impl UnitError for StoreError {
     }
 }
 
-/// Errors of areas whose failures of the store are a variant of their own.
+/// Implements [`UnitError`] for errors of areas that have the store's failures as a variant.
 macro_rules! unit_errors {
     ($($error:ty)+) => {$(
         impl UnitError for $error {
@@ -41,10 +41,10 @@ macro_rules! unit_errors {
 
 unit_errors!(LeadError ArticleError);
 
-/// Runs `work` in a transaction and commits it; again, a bounded number of times, if it conflicts with another one.
+/// Runs `work` in a transaction and commits it. Runs it again, a bounded number of times, if it conflicts with another one.
 ///
 /// # Errors
-/// What `work`, or the commit, fails with; nothing is kept then.
+/// The failure of `work` or of the commit; nothing is stored then.
 pub(crate) async fn transact<T, E: UnitError>(
     database: &dyn Database,
     mut work: impl AsyncFnMut(&mut dyn Session) -> Result<T, E>,

@@ -1,4 +1,4 @@
-//! Which adapter stands behind which port.
+//! The choice of an adapter for each port.
 
 use std::{fs::DirBuilder, io, net::SocketAddr, os::unix::fs::DirBuilderExt as _, sync::Arc, thread, time::Duration};
 
@@ -30,15 +30,15 @@ use crate::{
     system::{SystemClock, SystemRandom},
 };
 
-/// The sender of mails where the host's name is unknown: an address that cannot be answered.
+/// The sender of mails if the host's name is unknown: an address that cannot be answered.
 const DEFAULT_SENDER: &str = "Forecourt <noreply@localhost.localdomain>";
-/// How long a server has for an answer: half a minute to hold it back and as much to bring it.
+/// The maximum time for a server's answer: half a minute for holding it back, and the same for sending it.
 const LOG_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Why the parts do not come together.
+/// The reason why the program could not be set up.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum WiringError {
-    /// The database's address, or the file that it names, is of no use.
+    /// The database's address, or the file that it names, cannot be used.
     #[error("DATABASE_URL cannot be used")]
     Open(#[source] OpenError),
     /// The schema is not that of this version.
@@ -47,10 +47,10 @@ pub(crate) enum WiringError {
     /// The database does not answer.
     #[error("the database cannot be used")]
     Reach(#[source] StoreError),
-    /// The clock is not the database's.
+    /// The clock differs from the database's.
     #[error("{0}: set the clock right")]
     Clock(String),
-    /// The database may lose what it has confirmed.
+    /// The database may lose confirmed data.
     #[error(
         "PostgreSQL runs with {0}: when the power fails it loses what it has confirmed, or all of it. Turn that on, or set \
          FORECOURT_ALLOW_UNSAFE_DATABASE=true for data that may be lost"
@@ -62,39 +62,39 @@ pub(crate) enum WiringError {
          webhook secrets and stored answers cannot be read: start with that one"
     )]
     SecretKey,
-    /// The mail server's address has not the form that it needs.
+    /// The mail server's address is malformed.
     #[error("FORECOURT_SMTP_URL {0}")]
     Smtp(InvalidSmtpUrl),
-    /// The sender of mails is no address.
+    /// The sender of mails is not an address.
     #[error("FORECOURT_MAIL_FROM {0}")]
     Sender(InvalidSender),
-    /// The address of the shared counters has not the form that it needs.
+    /// The address of the shared counters is malformed.
     #[error("FORECOURT_REDIS_URL {0}")]
     Redis(InvalidRedisUrl),
     /// Webhooks cannot be sent.
     #[error("webhooks cannot be sent")]
     WebhookClient(#[source] UnusableTls),
-    /// A server's API cannot be asked.
+    /// A server's API cannot be called.
     #[error("the server cannot be asked")]
     Api(#[source] UnusableApi),
-    /// The place for files is of no use.
+    /// The place for files cannot be used.
     #[error("FORECOURT_BLOB_URL cannot be used")]
     Files(#[source] FileStoreError),
-    /// The model that reads conversations cannot be asked.
+    /// The model that reads conversations cannot be called.
     #[error("FORECOURT_LEAD_AI_URL or FORECOURT_LEAD_AI_KEY cannot be used")]
     LeadAi(#[source] UnusableEndpoint),
     /// There is no thread for pictures.
     #[error("pictures cannot be made")]
     Pictures(#[source] io::Error),
-    /// Figures cannot be gathered.
+    /// Metrics cannot be collected.
     #[error(transparent)]
     Metrics(MetricsUnavailable),
-    /// An address is taken or not this machine's.
+    /// An address is in use or not one of this machine.
     #[error("the server cannot listen on {addresses}")]
     Listen {
-        /// What was to be listened on.
+        /// The addresses to listen on.
         addresses: String,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// The OpenAPI document cannot be made.
@@ -114,7 +114,8 @@ async fn open(config: &Config) -> Result<Storage, WiringError> {
     Storage::open(config).await.map_err(WiringError::Open)
 }
 
-/// Refuses a database that may lose what it has confirmed, unless it is allowed to; answers by which settings it may.
+/// Refuses a database that may lose confirmed data, unless the settings allow it; returns the database's settings because of
+/// which it may.
 ///
 /// # Errors
 /// [`WiringError::Unsafe`], [`WiringError::Reach`].
@@ -128,7 +129,7 @@ pub(crate) async fn check_safety(settings: &Settings, storage: &Storage) -> Resu
     }
 }
 
-/// Brings the database up to date; answers which migrations that took.
+/// Migrates the database to this version; returns the applied migrations.
 ///
 /// # Errors
 /// [`WiringError::Migrate`].
@@ -136,7 +137,7 @@ pub(crate) async fn migrate(storage: &Storage) -> Result<Vec<String>, WiringErro
     storage.migrate().await.map_err(WiringError::Migrate)
 }
 
-/// Refuses a clock that is not the database's: what is stored would be stamped, and forgotten, at the wrong time.
+/// Refuses a clock that differs from the database's: stored data would have wrong times, and be purged at wrong times.
 ///
 /// # Errors
 /// [`WiringError::Clock`], [`WiringError::Reach`].
@@ -145,7 +146,7 @@ pub(crate) async fn check_clock(storage: &Storage) -> Result<(), WiringError> {
     clock_fault(offset).map_or(Ok(()), |fault| Err(WiringError::Clock(fault)))
 }
 
-/// Gives the database an installation if it has none, and learns its epoch.
+/// Gives the database an installation identifier if it has none, and reads its epoch.
 ///
 /// # Errors
 /// [`WiringError::Reach`].
@@ -164,8 +165,8 @@ pub(crate) async fn raise_epoch(storage: &Storage) -> Result<Epoch, WiringError>
     storage.raise_epoch(&SystemClock).await.map_err(WiringError::Reach)
 }
 
-/// Refuses a database that was used with another secret key: what that one encrypted, answers to retries and secrets of
-/// webhooks, cannot be read with this one.
+/// Refuses a database that was used with another secret key. The data encrypted with that key, answers to retries and secrets
+/// of webhooks, cannot be read with this one.
 ///
 /// # Errors
 /// [`WiringError::SecretKey`], [`WiringError::Reach`].
@@ -209,7 +210,7 @@ pub(crate) async fn open_database(
     }))
 }
 
-/// The database for a server; with a handle of its own for each call. `watcher` is notified of all commits.
+/// Returns the database for a server, with a separate handle for each call. `watcher` is notified of all commits.
 pub(crate) fn database(
     settings: &Settings,
     storage: &Storage,
@@ -227,7 +228,7 @@ pub(crate) fn database(
     })
 }
 
-/// What webhooks are sent with; `buffer` is where commits hand them over.
+/// Returns the ports and settings for sending webhooks; commits pass deliveries to `buffer`.
 ///
 /// # Errors
 /// [`WiringError::WebhookClient`].
@@ -247,7 +248,7 @@ pub(crate) fn sending(settings: &Settings, buffer: Arc<DeliveryBuffer>) -> Resul
     })
 }
 
-/// The event log of another server, which its own user names.
+/// Returns the event log of another server, named by this program's user.
 ///
 /// # Errors
 /// [`WiringError::Api`].
@@ -261,7 +262,7 @@ pub(crate) fn event_log(ServerUrl(server): &ServerUrl, token: &str) -> Result<Ar
     ))
 }
 
-/// What posts to a receiver that only this machine reaches.
+/// Returns the client that posts to a receiver that only this machine reaches.
 ///
 /// # Errors
 /// [`WiringError::WebhookClient`].
@@ -294,7 +295,7 @@ impl EventLog for ApiClient {
     }
 }
 
-/// How the records of events are shown to those who may not see everything of them.
+/// Returns the projections of events' records for keys that may not see every field.
 fn projections() -> Projections {
     Projections::new(vec![
         ("contact", forecourt_contacts::project),
@@ -302,7 +303,7 @@ fn projections() -> Projections {
     ])
 }
 
-/// The sender of mails: an SMTP server, or else a folder that keeps them.
+/// Returns the sender of mails: an SMTP server, or else a folder that keeps them.
 ///
 /// # Errors
 /// [`WiringError::Smtp`], [`WiringError::Sender`].
@@ -329,7 +330,7 @@ fn messages(settings: &Settings) -> Result<MessageBuilder, InvalidSender> {
         .map_or_else(|| from(DEFAULT_SENDER), Ok)
 }
 
-/// The counter of requests: Redis for all servers together, or else each server for itself.
+/// Returns the counter of requests: Redis for all servers together, or else each server for itself.
 ///
 /// # Errors
 /// [`WiringError::Redis`].
@@ -340,7 +341,7 @@ pub(crate) fn counters(settings: &Settings) -> Result<Arc<dyn RateCounters>, Wir
     })
 }
 
-/// Where the content of files is kept.
+/// Returns the store of files' content.
 ///
 /// # Errors
 /// [`WiringError::Files`].
@@ -349,15 +350,15 @@ pub(crate) fn files(settings: &Settings) -> Result<Arc<dyn FileStore>, WiringErr
     Ok(Arc::new(store))
 }
 
-/// Where public files are read.
+/// Returns the addresses of public files.
 fn file_addresses(settings: &Settings) -> FileAddresses {
     FileAddresses::new(&settings.base_url(settings.bind))
 }
 
-/// How long a model may take over one conversation: its lease is half as long again.
-const LONGEST_READING: Duration = Duration::from_secs(80);
+/// The maximum time of a model for one conversation: its lease is half as long again.
+const MAX_READING_TIME: Duration = Duration::from_secs(80);
 
-/// The reader of leads' conversations that `FORECOURT_LEAD_AI` names; `None` if none are to be read.
+/// Returns the reader of leads' conversations that `FORECOURT_LEAD_AI` names; `None` if none are read.
 ///
 /// # Errors
 /// [`WiringError::LeadAi`].
@@ -365,15 +366,15 @@ pub(crate) fn analyst(settings: &Settings) -> Result<Option<Arc<dyn Analyst>>, W
     let (url, model) = match (settings.lead_ai, &settings.lead_ai_url, &settings.lead_ai_model) {
         (LeadAi::Rules, ..) => return Ok(Some(Arc::new(Rules::new()))),
         (LeadAi::OpenAi, Some(url), Some(model)) => (url, model),
-        // Settings are refused that name a model's endpoint by half.
+        // Settings that describe a model's endpoint incompletely are refused.
         (LeadAi::Off | LeadAi::OpenAi, ..) => return Ok(None),
     };
     let key = settings.lead_ai_key.as_ref().map(|key| key.reveal().clone());
     let timeout = Duration::from_secs(settings.lead_ai_timeout_seconds.get().into());
     let model = OpenAi::new(OpenAiConfig {
         request_timeout: timeout,
-        // A second request may follow an answer that cannot be used.
-        total_timeout: (timeout.saturating_mul(3) / 2).min(LONGEST_READING),
+        // A second request may follow an unusable answer.
+        total_timeout: (timeout.saturating_mul(3) / 2).min(MAX_READING_TIME),
         ..OpenAiConfig::new(url.0.reveal().as_str(), model, key)
     });
     let budget = DailyBudget::new(settings.lead_ai_daily_reads);
@@ -381,7 +382,7 @@ pub(crate) fn analyst(settings: &Settings) -> Result<Option<Arc<dyn Analyst>>, W
     Ok(Some(Arc::new(model)))
 }
 
-/// What makes pictures fit to be shown.
+/// Returns the maker of pictures for showing.
 ///
 /// # Errors
 /// [`WiringError::Pictures`].
@@ -389,7 +390,7 @@ pub(crate) fn pictures() -> Result<Arc<dyn PictureMaker>, WiringError> {
     Ok(Arc::new(Pictures::start().map_err(WiringError::Pictures)?))
 }
 
-/// Gathers figures, if there is somewhere to read them.
+/// Collects metrics, if they can be read.
 ///
 /// # Errors
 /// [`WiringError::Metrics`].
@@ -415,7 +416,7 @@ pub(crate) fn listen(
     notifier: EventNotifier,
     metrics: Option<Metrics>,
 ) -> Result<Running, WiringError> {
-    // Uploads lie there until they are stored; without it, with the system's temporary files.
+    // Uploads are in this folder until they are stored; without it, they are among the system's temporary files.
     if let Err(error) = DirBuilder::new().recursive(true).mode(0o700).create(&settings.data_dir) {
         tracing::info!(%error, folder = %settings.data_dir.display(), "there is no data folder");
     }
@@ -454,13 +455,13 @@ pub(crate) fn listen(
     })
 }
 
-/// The addresses with the settings that name them.
+/// Returns the addresses with the settings that name them.
 fn addresses(bind: SocketAddr, admin: Option<SocketAddr>) -> String {
     let admin = admin.map(|admin| format!(" and {admin} (FORECOURT_ADMIN_BIND)"));
     format!("{bind} (FORECOURT_BIND){}", admin.unwrap_or_default())
 }
 
-/// The OpenAPI document, as JSON.
+/// Returns the OpenAPI document as JSON.
 ///
 /// # Errors
 /// [`WiringError::OpenApi`].
@@ -468,7 +469,7 @@ pub(crate) fn openapi(settings: &Settings) -> Result<String, WiringError> {
     forecourt_rest::openapi_json(&settings.base_url(settings.bind)).map_err(WiringError::OpenApi)
 }
 
-/// Every operation of the API, with the scope that it needs.
+/// Returns every operation of the API, with the scope that it needs.
 ///
 /// # Errors
 /// [`WiringError::OpenApi`].

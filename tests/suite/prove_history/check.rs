@@ -1,10 +1,10 @@
-//! What has to hold of a history, whatever happened to the servers meanwhile.
+//! The properties of every history, whatever happened to the servers meanwhile.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-/// What a client asked for.
+/// A client's request.
 #[derive(Clone, Debug)]
 pub(super) enum Ask {
     Create { name: String },
@@ -18,27 +18,27 @@ pub(super) enum Ask {
 pub(super) struct Exchange {
     pub(super) key: Option<String>,
     pub(super) ask: Ask,
-    /// When it began and when it ended, in the order of all such moments.
+    /// The moments at which it began and ended, in the order of all such moments.
     pub(super) began: u64,
     pub(super) ended: u64,
-    /// Status and body; none if the connection broke off.
+    /// Status and body; `None` if the connection broke off.
     pub(super) answer: Option<(u16, Value)>,
 }
 
-/// What there is when all is over.
+/// The state at the end.
 #[derive(Clone, Debug, Default)]
 pub(super) struct State {
     pub(super) leads: Vec<Value>,
     /// The log of events, as each server shows it.
     pub(super) events: Vec<Vec<Value>>,
-    /// What the database has logged.
+    /// The database's log.
     pub(super) database_log: String,
 }
 
-/// What the events say of a lead.
+/// The events of a lead.
 #[derive(Default)]
 struct Story {
-    /// How often it was written: its highest version.
+    /// The number of its writes: its highest version.
     versions: i64,
     deleted: bool,
     /// The version at which each token was written.
@@ -61,7 +61,7 @@ impl Exchange {
         }
     }
 
-    /// The version that the answer says the lead is at.
+    /// Returns the version of the lead in the answer.
     fn version_said(&self) -> Option<i64> {
         match self.answer.as_ref()? {
             (200 | 201, body) => body["data"]["version"].as_i64(),
@@ -71,7 +71,7 @@ impl Exchange {
     }
 }
 
-/// All that is wrong.
+/// Returns all faults.
 pub(super) fn faults(history: &[Exchange], state: &State) -> Vec<String> {
     let mut faults = Vec::new();
     let log = state.events.first().map_or(&[] as &[Value], Vec::as_slice);
@@ -93,7 +93,7 @@ pub(super) fn faults(history: &[Exchange], state: &State) -> Vec<String> {
     faults
 }
 
-/// Events are numbered without gaps, and every server shows the same.
+/// Checks that events are numbered without gaps, and that every server shows the same.
 fn check_log(state: &State, log: &[Value], faults: &mut Vec<String>) {
     for (number, event) in (1..).zip(log) {
         if event["sequence"] != number {
@@ -112,7 +112,7 @@ fn check_log(state: &State, log: &[Value], faults: &mut Vec<String>) {
     }
 }
 
-/// What happened to each lead; a deleted one's events may have been emptied.
+/// Returns the events of each lead; those of a deleted one may have been emptied.
 fn stories(log: &[Value], faults: &mut Vec<String>) -> BTreeMap<i64, Story> {
     let mut stories = BTreeMap::<i64, Story>::new();
     for event in log {
@@ -153,7 +153,7 @@ fn stories(log: &[Value], faults: &mut Vec<String>) -> BTreeMap<i64, Story> {
     stories
 }
 
-/// The leads are those that were made and not deleted, each once, and their references have no gaps.
+/// Checks that the leads are those that were created and not deleted, each once, and that their references have no gaps.
 fn check_leads(history: &[Exchange], state: &State, stories: &BTreeMap<i64, Story>, faults: &mut Vec<String>) {
     let (mut names, mut references, mut there) = (BTreeSet::new(), BTreeMap::new(), BTreeSet::new());
     for lead in &state.leads {
@@ -193,7 +193,7 @@ fn check_leads(history: &[Exchange], state: &State, stories: &BTreeMap<i64, Stor
     }
 }
 
-/// A key has one answer.
+/// Checks that each key has one answer.
 fn check_keys(history: &[Exchange], faults: &mut Vec<String>) {
     let mut answers = BTreeMap::new();
     for exchange in history {
@@ -209,7 +209,7 @@ fn check_keys(history: &[Exchange], faults: &mut Vec<String>) {
     }
 }
 
-/// What an answer says is so: what it acknowledges is stored, and what it refuses for is too.
+/// Checks an answer: a write that it acknowledges is stored, and so is the state that it refuses for.
 fn check_answer(exchange: &Exchange, stories: &BTreeMap<i64, Story>, faults: &mut Vec<String>) {
     let Some((status, _)) = exchange.answer else { return };
     let nothing = Story::default();
@@ -220,7 +220,7 @@ fn check_answer(exchange: &Exchange, stories: &BTreeMap<i64, Story>, faults: &mu
         (_, 503) => true,
         (Ask::Create { .. }, 201) => story.versions > 0,
         (Ask::Change { if_match, token, .. }, 200) => {
-            // A deleted lead's events may say nothing any more.
+            // The events of a deleted lead may be empty.
             let written = story
                 .tokens
                 .get(token)
@@ -243,7 +243,7 @@ fn check_answer(exchange: &Exchange, stories: &BTreeMap<i64, Story>, faults: &mu
     }
 }
 
-/// Nobody is shown less than was known before he asked. A replayed answer is as old as the first.
+/// Checks that a client never sees an older state than was known before its request. A replayed answer is as old as the first.
 fn check_order(history: &[Exchange], faults: &mut Vec<String>) {
     let mut by_lead = BTreeMap::<i64, Vec<&Exchange>>::new();
     for exchange in history {
@@ -311,7 +311,7 @@ mod tests {
         json!({"sequence": sequence, "event": name, "data": data})
     }
 
-    /// A history without a fault: two leads, one changed twice, one deleted.
+    /// Returns a history without a fault: two leads, one changed twice, one deleted.
     fn sound() -> (Vec<Exchange>, State) {
         let deleted = exchange(
             8,

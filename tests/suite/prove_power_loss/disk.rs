@@ -1,4 +1,4 @@
-//! A disk that forgets: the files as they may be found after a power cut, made from what a process wrote and synced.
+//! A disk that loses data: the files as they may be found after a power cut, made from a process's writes and syncs.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use harness::Dice;
 
-/// What a disk writes at once, or not at all.
+/// The unit that a disk writes completely or not at all.
 const SECTOR: usize = 512;
 
-/// What the recorder wrote down.
+/// An entry of the recorder.
 pub(super) enum Record<'a> {
     Create { file: u64, path: &'a Path },
     Write { file: u64, at: usize, content: &'a [u8] },
@@ -22,7 +22,7 @@ pub(super) enum Record<'a> {
     Remove { path: &'a Path },
 }
 
-/// The records of a log, each with the place where it ends.
+/// Returns the records of a log, each with the place where it ends.
 pub(super) fn records(log: &[u8]) -> Vec<(usize, Record<'_>)> {
     const HEAD: usize = 1 + 4 * 8;
     let number = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
@@ -55,20 +55,20 @@ pub(super) fn records(log: &[u8]) -> Vec<(usize, Record<'_>)> {
     records
 }
 
-/// What is on the disk, and what may be.
+/// The data that is on the disk, and the data that may be.
 pub(super) struct Disk {
     root: PathBuf,
     files: Vec<Content>,
     /// The latest file that has an inode's number.
     inodes: HashMap<u64, usize>,
     changes: Vec<Change>,
-    /// What there is as long as there is power.
+    /// The current files, as long as there is power.
     nodes: BTreeMap<PathBuf, Node>,
-    /// Whether syncs count; a disk that ignores them is to be found out.
+    /// True if syncs are effective; a disk that ignores them must be detected.
     syncs: bool,
 }
 
-/// The content of a file: what was synced, and what was written since.
+/// The content of a file: the synced part, and the writes since.
 #[derive(Default)]
 struct Content {
     synced: Vec<u8>,
@@ -80,7 +80,7 @@ enum Piece {
     Truncate(usize),
 }
 
-/// A change of a folder, which is on the disk for certain once the folder was synced.
+/// A change of a folder, which is certainly on the disk once the folder was synced.
 struct Change {
     what: Entry,
     synced: bool,
@@ -89,14 +89,14 @@ struct Change {
 enum Entry {
     File(PathBuf, usize),
     Folder(PathBuf),
-    /// Of what the first path named.
+    /// A rename of the file with the first path.
     Rename(PathBuf, PathBuf, Node),
     Link(PathBuf, Node),
     Remove(PathBuf),
 }
 
 impl Entry {
-    /// The folder that it appears in, or disappears from.
+    /// Returns the folder in which it appears, or from which it disappears.
     fn folder(&self) -> Option<&Path> {
         match self {
             Self::File(path, _)
@@ -114,7 +114,7 @@ enum Node {
     Folder,
 }
 
-/// How much of what was not synced is there.
+/// The part of the unsynced data that is there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Luck {
     Nothing,
@@ -123,7 +123,7 @@ enum Luck {
 }
 
 impl Disk {
-    /// One with an empty folder.
+    /// Makes one with an empty folder.
     pub(super) fn new(root: &Path, syncs: bool) -> Self {
         Self {
             root: root.to_owned(),
@@ -190,7 +190,7 @@ impl Disk {
         self.changes.push(Change { what, synced: false });
     }
 
-    /// Writes to `folder` what is found after a power cut now.
+    /// Writes to `folder` the files that are found after a power cut now.
     pub(super) fn after_power_cut(&self, dice: &mut Dice, folder: &Path) {
         let luck = [Luck::Nothing, Luck::Everything, Luck::Some][dice.pick(3)];
         // A file system keeps its changes in order, so that it loses the latest ones.
@@ -214,7 +214,7 @@ impl Disk {
             let to = folder.join(path.strip_prefix(&self.root).expect("below the root"));
             match node {
                 Node::Folder => fs::create_dir_all(&to).unwrap(),
-                // SQLite makes the index of its log anew.
+                // SQLite rebuilds the index of its log.
                 Node::File(_) if path.to_string_lossy().ends_with("-shm") => (),
                 Node::File(file) => {
                     let content = &self.files[*file];
@@ -225,7 +225,7 @@ impl Disk {
     }
 }
 
-/// Changes a folder, unless that is lost itself.
+/// Changes a folder, unless that folder is lost itself.
 fn apply(nodes: &mut BTreeMap<PathBuf, Node>, entry: &Entry) {
     if !entry.folder().is_some_and(|folder| nodes.contains_key(folder)) {
         return;
@@ -243,7 +243,7 @@ fn apply(nodes: &mut BTreeMap<PathBuf, Node>, entry: &Entry) {
 }
 
 impl Content {
-    /// What may be there: pieces that were not synced are missing, or torn at some sector.
+    /// Returns the content that may be there: unsynced pieces are missing, or torn at some sector.
     fn after(&self, luck: Luck, dice: &mut Dice) -> Vec<u8> {
         let mut bytes = self.synced.clone();
         for piece in &self.since {

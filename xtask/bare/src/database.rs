@@ -1,4 +1,4 @@
-//! The file, as Forecourt opens and fills it.
+//! The database file, opened and filled as Forecourt does.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -8,7 +8,7 @@ use rusqlite::Connection;
 /// Forecourt's first business.
 pub(crate) const BUSINESS: i64 = 1;
 
-/// Opens the file as Forecourt does, so that what is compared is what the two do with it.
+/// Opens the file as Forecourt does, so that the comparison is of the work on it.
 pub(crate) fn open(file: &Path) -> rusqlite::Result<Connection> {
     let connection = Connection::open(file)?;
     connection.execute_batch(
@@ -20,8 +20,8 @@ pub(crate) fn open(file: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// Copies Forecourt's listings, unless that was done before, into a table with the finished JSON and the index that the feed's
-/// order needs.
+/// Copies Forecourt's listings, unless that was done before, into a table with the finished JSON and the index for the feed's
+/// order.
 pub(crate) fn copy_listings(file: &Path) -> rusqlite::Result<()> {
     open(file)?.execute_batch(
         "BEGIN IMMEDIATE;
@@ -35,10 +35,10 @@ pub(crate) fn copy_listings(file: &Path) -> rusqlite::Result<()> {
     )
 }
 
-/// Writes a lead: its numbers and stamps, which stand in columns of their own, and the members of a JSON object.
+/// Writes a lead: its numbers and timestamps, which have columns of their own, and the members of a JSON object.
 pub(crate) fn write_lead(into: &mut String, [id, reference, created, updated]: [i64; 4], document: &str) {
     let members = document.strip_prefix('{').unwrap_or(document);
-    // A String takes all that is written to it.
+    // Writing to a String does not fail.
     let _ = write!(
         into,
         r#"{{"id":{id},"reference":{reference},"created":{created},"updated":{updated},{members}"#

@@ -1,4 +1,4 @@
-//! An endpoint that webhooks are delivered to. It answers at once, unless it is told to hold its answers back.
+//! An endpoint for webhooks. It answers at once, unless it is set to hold its answers back.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -6,14 +6,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use actix_web::web::{Bytes, Data, Json, Path};
 use tokio::sync::watch;
 
-/// When deliveries arrived, in microseconds since 1970, and whether answers are held back.
+/// The times at which deliveries arrived, in microseconds since 1970, and whether answers are held back.
 #[derive(Clone, Default)]
 pub(crate) struct Hook {
     arrivals: Arc<Mutex<Vec<u64>>>,
     holds: watch::Sender<bool>,
 }
 
-/// The whole delivery is read before it counts.
+/// Records a delivery, once it was read completely.
 #[expect(clippy::disallowed_methods, reason = "a yardstick has no ports")]
 pub(crate) async fn deliver(hook: Data<Hook>, _body: Bytes) -> &'static str {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -29,7 +29,7 @@ pub(crate) async fn hold(hook: Data<Hook>, whether: Path<bool>) -> &'static str 
     ""
 }
 
-/// The arrivals from the one with this number on; the first is number 0.
+/// Returns the arrivals from the one with this number on; the first is number 0.
 pub(crate) async fn arrivals(hook: Data<Hook>, number: Path<usize>) -> Json<Vec<u64>> {
     let arrivals = hook.arrivals.lock().unwrap_or_else(PoisonError::into_inner);
     Json(arrivals.get(*number..).unwrap_or_default().to_vec())

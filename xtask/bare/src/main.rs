@@ -1,8 +1,8 @@
-//! The yardstick of `cargo xtask bench`: what actix-web and SQLite do on this machine when nothing stands between them.
+//! The yardstick of `cargo xtask bench`: the work of actix-web and SQLite on this machine without anything between them.
 //!
 //! `forecourt-bare FILE PORT` serves the leads of the business with id 1 from a SQLite file that Forecourt has made. Each
-//! request is the SQL that it needs and nothing else: no credentials, no limits, no validation, no log, no metrics, and JSON
-//! that is spliced together from the stored texts. It is no example of how to write a server.
+//! request only runs the SQL that it needs: no credentials, no limits, no validation, no log, no metrics, and JSON that is
+//! assembled from the stored texts. It is not an example of a server.
 
 mod database;
 mod hook;
@@ -47,7 +47,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             .app_data(Data::new(writer.clone()))
             .app_data(Data::new(hook.clone()))
             .route("/", web::get().to(async || rusqlite::version()))
-            // The least that a server can do.
+            // The minimum work of a server.
             .route("/hello", web::get().to(async || "hello"))
             .route("/leads/{id}", web::get().to(read))
             .route("/leads", web::get().to(list))
@@ -72,7 +72,7 @@ async fn read(reader: Data<Reader>, id: Path<i64>) -> Result<HttpResponse> {
     json(HttpResponse::Ok(), lead.ok_or_else(|| ErrorNotFound("no such lead"))?)
 }
 
-/// Which page of the list is wanted: the first with the list's total, or the one behind a lead.
+/// The requested page of the list: the first with the list's total, or the one after a lead.
 #[derive(Deserialize)]
 struct ListQuery {
     status: i64,
@@ -87,7 +87,7 @@ async fn list(reader: Data<Reader>, query: Query<ListQuery>) -> Result<HttpRespo
     json(HttpResponse::Ok(), page.map_err(ErrorInternalServerError)?)
 }
 
-/// Which page of the feed is wanted; the first has an empty cursor.
+/// The requested page of the feed; the first has an empty cursor.
 #[derive(Deserialize)]
 struct FeedQuery {
     per_page: i64,
@@ -101,7 +101,7 @@ async fn feed(reader: Data<Reader>, query: Query<FeedQuery>) -> Result<HttpRespo
 
 async fn create(writer: Data<Writer>, enquiry: Bytes) -> Result<HttpResponse> {
     let lead = writer.create(enquiry).await;
-    // The writer's failure and a bad request are not distinguished.
+    // A failure of the writer and a bad request are not distinguished.
     json(
         HttpResponse::Created(),
         lead.ok_or_else(|| ErrorBadRequest("the lead was not kept"))?,

@@ -1,4 +1,4 @@
-//! Reads, on a connection that belongs to one worker alone.
+//! Reads, on a connection that belongs to one worker.
 
 use std::cell::Cell;
 use std::fmt::Write as _;
@@ -8,15 +8,15 @@ use rusqlite::{Connection, OptionalExtension as _};
 
 use crate::database::{BUSINESS, open, write_lead};
 
-/// How many leads a page shows. One more is read, to learn whether another page follows.
+/// The number of leads on a page. One more is read, to see whether another page follows.
 const PER_PAGE: i64 = 50;
 
-/// What an answer with a list begins with.
+/// The beginning of an answer with a list.
 const LIST: &str = r#"{"success":true,"data":["#;
 
 pub(crate) struct Reader {
     connection: Connection,
-    /// How many leads were counted last: in which state, and when leads had been written how often.
+    /// The latest count of leads: the state, the number of writes of leads at that time, and the count.
     counted: Cell<Option<(i64, i64, i64)>>,
 }
 
@@ -28,7 +28,7 @@ impl Reader {
         Ok(Self { connection, counted })
     }
 
-    /// The lead with this id.
+    /// Returns the lead with this id.
     pub(crate) fn lead(&self, id: i64) -> rusqlite::Result<Option<String>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT id, reference, created, updated, document FROM leads WHERE business_id = ?1 AND id = ?2",
@@ -43,18 +43,18 @@ impl Reader {
         lead.optional()
     }
 
-    /// The newest leads in this state, and how many there are.
+    /// Returns the newest leads in this state, and their total.
     pub(crate) fn first_page(&self, status: i64) -> rusqlite::Result<String> {
         let total = self.total(status)?;
         self.page(status, i64::MAX, &total.to_string())
     }
 
-    /// The leads in this state that come behind a lead.
+    /// Returns the leads in this state that follow a lead.
     pub(crate) fn page_before(&self, status: i64, lead: i64) -> rusqlite::Result<String> {
         self.page(status, lead - 1, "null")
     }
 
-    /// Counts the leads in this state, unless none was written since that was done.
+    /// Counts the leads in this state, unless none was written since the last count.
     fn total(&self, status: i64) -> rusqlite::Result<i64> {
         let writes = self
             .connection
@@ -90,9 +90,9 @@ impl Reader {
                 body.push(',');
             }
             let (id, preview) = (row.get::<_, i64>(0)?, row.get_ref(1)?.as_str()?);
-            // Behind the mark of the layout.
+            // The members begin after the mark of the layout.
             let members = preview.find('"').and_then(|at| preview.get(at..)).unwrap_or_default();
-            // A String takes all that is written to it.
+            // Writing to a String does not fail.
             let _ = write!(body, r#"{{"id":{id},{members}}}"#);
         }
         let more = read > PER_PAGE;
@@ -100,7 +100,7 @@ impl Reader {
         Ok(body)
     }
 
-    /// The listings behind a cursor, and where the next page begins.
+    /// Returns the listings after a cursor, and the cursor of the next page.
     pub(crate) fn listings(&self, cursor: &str, per_page: i64) -> rusqlite::Result<String> {
         let (updated, id) = cursor.split_once('-').unwrap_or_default();
         let [updated, id] = [updated, id].map(|number| number.parse::<i64>().unwrap_or(0));

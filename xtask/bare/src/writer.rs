@@ -1,4 +1,4 @@
-//! Creates, by one thread that commits for all who wait: group commit in its simplest form.
+//! Creates leads on one thread that commits for all waiting requests: group commit in its simplest form.
 
 use std::error::Error;
 use std::path::Path;
@@ -12,14 +12,14 @@ use tokio::sync::oneshot;
 
 use crate::database::{BUSINESS, open, write_lead};
 
-/// How many leads share a commit at most.
+/// The maximum number of leads that share a commit.
 const SHARING: usize = 64;
-/// What a lead says besides what the enquiry does.
+/// The members of a lead apart from those of the enquiry.
 const REST: &str = concat!(
     r#"{"site":0,"channel":"api","phone":"","contact":null,"status":0,"rating":null,"summary":null,"session":"","#,
     r#""avatar":"","assign":[],"tag":[],"stat":true,"reopen":null,"ai":null,"#
 );
-/// What a list shows of it besides.
+/// The further members that a list shows.
 const PREVIEW: &str = r#""site":0,"channel":"api","phone":"","contact":null,"status":{"id":0,"name":"new"},"rating":null,"summary":null,"#;
 
 #[derive(Clone)]
@@ -27,11 +27,11 @@ pub(crate) struct Writer(Sender<Job>);
 
 struct Job {
     enquiry: Bytes,
-    /// Hears of the lead once it is durable; dropped if it never will be.
+    /// Receives the lead once it is durable; dropped if it never will be.
     answer: oneshot::Sender<String>,
 }
 
-/// What is stored in columns of its own. The texts have no escapes.
+/// The members that are stored in columns of their own. The texts have no escapes.
 #[derive(Deserialize)]
 struct Enquiry<'a> {
     name: &'a str,
@@ -43,7 +43,7 @@ impl Writer {
     pub(crate) fn start(file: &Path) -> rusqlite::Result<Self> {
         let mut connection = open(file)?;
         connection.execute_batch("PRAGMA cache_size = -8192; PRAGMA wal_autocheckpoint = 2000;")?;
-        // There is no other writer, so memory is good enough for the latest numbers.
+        // There is no other writer, so the latest numbers can be kept in memory.
         let mut numbers = connection.query_row(
             "SELECT lead_reference, event_sequence FROM business_counters WHERE business_id = ?1",
             [BUSINESS],
@@ -59,7 +59,7 @@ impl Writer {
         Ok(Self(sender))
     }
 
-    /// The lead that was made of this enquiry, once it is durable.
+    /// Returns the lead made from this enquiry, once it is durable.
     pub(crate) async fn create(&self, enquiry: Bytes) -> Option<String> {
         let (answer, lead) = oneshot::channel();
         self.0.send(Job { enquiry, answer }).ok()?;
@@ -67,7 +67,7 @@ impl Writer {
     }
 }
 
-/// Creates the leads of jobs that wait. `numbers` are the latest lead's reference and the latest event's sequence number.
+/// Creates the leads of waiting jobs. `numbers` are the latest lead's reference and the latest event's sequence number.
 fn commit(
     connection: &mut Connection,
     numbers: &mut [i64; 2],
@@ -81,7 +81,7 @@ fn commit(
     }
     transaction.commit()?;
     for (lead, answer) in done {
-        // A client that went away needs no answer.
+        // A client that disconnected needs no answer.
         let _ = answer.send(lead);
     }
     Ok(())
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
     use crate::reader::Reader;
 
-    /// The schema as it is today, with a business.
+    /// Creates the current schema, with a business.
     fn prepare(file: &Path) {
         let connection = Connection::open(file).unwrap();
         connection.pragma_update(None, "journal_mode", "WAL").unwrap();

@@ -2,19 +2,19 @@
 
 use std::path::Path;
 
-/// Where a crate stands, from the inside out.
+/// The layer of a crate, from the inside out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Layer<'a> {
-    /// By the name of its folder, which is what the architecture calls it.
+    /// The domain crate with this folder name, which the architecture uses.
     Domain(&'a str),
     Adapter,
     App,
-    /// What is no part of the product: the end-to-end tests and the tasks.
+    /// Crates outside the product: the end-to-end tests and the tasks.
     Outside,
 }
 
 impl<'a> Layer<'a> {
-    /// That of the crate in a folder, as seen from the workspace's root.
+    /// Returns the layer of the crate in a folder, which is relative to the workspace's root.
     pub(super) fn of(folder: &'a Path) -> Option<Self> {
         match folder.iter().map(|part| part.to_str()).collect::<Option<Vec<_>>>()?[..] {
             ["crates", "domain", name] => Some(Self::Domain(name)),
@@ -26,8 +26,8 @@ impl<'a> Layer<'a> {
     }
 }
 
-/// What to do instead of letting a crate depend on another, if it may not. What a crate's tests alone need is free, but for
-/// the domain: its tests are to run without the world too.
+/// Returns the advice if a crate may not depend on another. Dependencies of a crate's tests are free, except in the domain,
+/// whose tests must also run without input and output.
 pub(super) fn remedy(from: Layer<'_>, to: Layer<'_>, for_tests: bool) -> Option<&'static str> {
     use Layer::{Adapter, App, Domain, Outside};
     match (from, to) {
@@ -49,7 +49,7 @@ fn domain_may_depend(from: &str, to: &str) -> bool {
         ("kernel", _) => false,
         ("files" | "html" | "reference", to) => to == "kernel",
         ("accounts", to) => matches!(to, "kernel" | "reference"),
-        // It names all stores together.
+        // This crate names all stores together.
         ("dealership", _) => true,
         ("listings", "vehicles") | ("vehicles", "files" | "invoices") => true,
         (_, to) => matches!(to, "kernel" | "html" | "accounts" | "reference"),

@@ -1,7 +1,8 @@
-//! `cargo xtask architecture`: what the folders promise, as far as no common tool checks it.
+//! `cargo xtask architecture`: the rules of the folders that no common tool checks.
 //!
-//! The rest is in `.config`, whose files for cargo-deny say who may depend on which library and what no domain crate pulls in,
-//! and in the two `.clippy.toml`, which keep the clock to its port and the world outside away from the domain.
+//! The other rules are in `.config`, whose files for cargo-deny list the libraries that each crate may depend on and those that
+//! no domain crate may pull in. The two `.clippy.toml` restrict the clock to its port, and input and output to crates outside
+//! the domain.
 
 mod arrows;
 mod modules;
@@ -18,7 +19,7 @@ use crate::task::Task;
 use crate::workspace::{Dependency, Package, Workspace};
 use arrows::Layer;
 
-/// Beside these and what git ignores there are only names with a dot.
+/// The allowed names beside those with a dot and those that git ignores.
 const TOP_LEVEL: [&str; 9] = [
     "Cargo.lock",
     "Cargo.toml",
@@ -31,7 +32,7 @@ const TOP_LEVEL: [&str; 9] = [
     "xtask",
 ];
 
-/// The one file that may ask the machine for the time.
+/// The only file that may read the machine's clock.
 const CLOCK: &str = "crates/app/src/system.rs";
 
 pub(crate) const TASK: Task = Task {
@@ -44,7 +45,7 @@ pub(crate) const TASK: Task = Task {
     },
 };
 
-/// Prints a line for each broken rule: which, where, and what to do.
+/// Prints a line for each violation, with the rule, the place and the remedy.
 pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     let violations = violations(workspace)?;
     for violation in &violations {
@@ -80,7 +81,7 @@ fn violations(workspace: &Workspace) -> Result<Vec<String>> {
     Ok(violations.found)
 }
 
-/// What was found in the workspace below a root.
+/// The violations found in the workspace below a root.
 struct Violations {
     root: PathBuf,
     found: Vec<String>,
@@ -91,7 +92,7 @@ impl Violations {
         self.found.push(format!("{rule}: {place}: {remedy}"));
     }
 
-    /// A path as seen from the root.
+    /// Returns a path relative to the root.
     fn relative(&self, path: &Path) -> PathBuf {
         path.strip_prefix(&self.root).unwrap_or(path).to_owned()
     }
@@ -143,13 +144,14 @@ impl Violations {
                 let remedy = "no module declares it; declare it or delete it";
                 self.add("every file is compiled", place, remedy);
             }
-            // Clippy sees every call of a disallowed function, but not that an exception from its list is made elsewhere.
+            // Clippy sees every call of a disallowed function, but not an exception to its list in another place.
             let is_bound = is_source && layer != Layer::Outside && path != Path::new(CLOCK);
             if is_bound && text.contains("clippy::disallowed_") {
                 let remedy = format!("only {CLOCK} is excepted from clippy's lists; ask a port");
                 self.add("there is one clock", place, &remedy);
             }
-            // A library that says it has no tests is not compiled for them, and Cargo passes over those that it has in silence.
+            // A library that declares that it has no tests is not compiled for them, and Cargo silently skips the tests that it
+            // has.
             let is_untested = is_source && !is_beside && manifest.contains("\ntest = false\n");
             if is_untested && text.contains("#[cfg(test)]") {
                 let remedy = "take `test = false` out of its crate's Cargo.toml, or have a test compile it";
@@ -164,7 +166,7 @@ fn read(path: &Path) -> Result<String> {
     fs::read_to_string(path).context(|| format!("{} cannot be read", path.display()))
 }
 
-/// What is too much at the repository's top level, which stays small enough to be read at a glance.
+/// Returns unexpected names at the repository's top level, which must stay small enough to be read at a glance.
 fn strays(root: &Path) -> Result<Vec<String>> {
     let ignored = fs::read_to_string(root.join(".gitignore")).unwrap_or_default();
     let unreadable = || format!("{} cannot be read", root.display());

@@ -1,5 +1,4 @@
-//! Which files of a crate the compiler reads. It says nothing of a file that no module declares, which a merge can bring
-//! back.
+//! The files of a crate that the compiler reads. It does not report a file that no module declares, which a merge can restore.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Context as _, Result};
 
-/// The files that are compiled for a crate's targets: their roots, and the modules that these declare in files of their own.
+/// Returns the files that are compiled for a crate's targets: their roots, and the modules that these declare in files of their
+/// own.
 pub(super) fn compiled<'a>(roots: impl IntoIterator<Item = &'a Path>) -> BTreeSet<PathBuf> {
     let mut files = BTreeSet::new();
     for root in roots {
@@ -45,13 +45,13 @@ fn follow(file: &Path, declares_beside: bool, compiled: &mut BTreeSet<PathBuf>) 
     }
 }
 
-/// The name in `mod name;`, with or without a visibility.
+/// Returns the name in `mod name;`, with or without a visibility.
 fn module(line: &str) -> Option<&str> {
     let (before, name) = line.strip_suffix(';')?.rsplit_once(' ')?;
     (before == "mod" || before.starts_with("pub") && before.ends_with(" mod")).then_some(name)
 }
 
-/// All Rust files of the crate in a folder.
+/// Returns all Rust files of the crate in a folder.
 pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     let unreadable = || format!("{} cannot be read", folder.display());
     let mut files = Vec::new();

@@ -20,7 +20,7 @@ fn arrows_point_inwards() {
     const STORAGE: &str = "crates/adapters/storage";
     const REST: &str = "crates/adapters/rest";
     const APP: &str = "crates/app";
-    // Each with what it may and what it may not depend on.
+    // Each layer with its allowed and its forbidden dependencies.
     let rules: [(&str, &[&str], &[&str]); 13] = [
         (KERNEL, &[], &[REFERENCE, ACCOUNTS, LEADS, STORAGE]),
         (REFERENCE, &[KERNEL], &[ACCOUNTS, LEADS]),
@@ -84,7 +84,7 @@ impl Fixture {
         fixture
     }
 
-    /// A crate with these dependencies, in place of the one that is there.
+    /// Writes a crate with these dependencies, in place of the existing one.
     fn member(&self, folder: &str, dependencies: &str) {
         let name = Path::new(folder).file_name().unwrap().to_str().unwrap();
         let manifest =
@@ -99,7 +99,7 @@ impl Fixture {
         fs::write(path, text).unwrap();
     }
 
-    /// Each violation's rule and place.
+    /// Returns each violation's rule and place.
     fn violations(&self) -> Vec<String> {
         let found = violations(&Workspace::at(self.0.path())).unwrap();
         let head = |line: String| line.splitn(3, ": ").take(2).collect::<Vec<_>>().join(": ");

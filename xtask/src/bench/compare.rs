@@ -1,4 +1,4 @@
-//! How a workload is driven against Forecourt and a yardstick in turn.
+//! Runs a workload against Forecourt and a yardstick in turn.
 
 use std::process;
 
@@ -10,21 +10,21 @@ use super::report::Row;
 use super::wrk::Request;
 use crate::error::Result;
 
-/// How long each side is driven before its first round, unmeasured.
+/// The time for which each side is driven before its first round, unmeasured.
 const WARM_UP_SECONDS: u32 = 1;
 
-/// What Forecourt and the yardstick do, each with its clients.
+/// The work of Forecourt and of the yardstick, each with its clients.
 pub(super) struct Workload {
     pub(super) name: &'static str,
     pub(super) sides: [Side; 2],
     pub(super) clients: [Clients; 2],
-    /// The least ratio of throughputs, on either engine.
+    /// The minimum ratio of throughputs, on either engine.
     pub(super) at_least: Option<[f64; 2]>,
-    /// The most milliseconds of CPU time that 1,000 requests may take: the program's, and the database server's.
+    /// The maximum milliseconds of CPU time of 1,000 requests: the program's, and the database server's.
     pub(super) cpu_at_most: &'static [f64],
 }
 
-/// What is driven, and by what.
+/// The server under load, and its load generator.
 pub(super) enum Side {
     Forecourt(Request),
     Bare(Request),
@@ -32,29 +32,30 @@ pub(super) enum Side {
     Pgbench(&'static str),
 }
 
-/// How many clients send requests at once, and of how many businesses they have keys.
+/// The number of clients that send requests at once, and the number of businesses whose keys they have.
 #[derive(Clone, Copy)]
 pub(super) struct Clients {
     pub(super) count: u32,
     pub(super) businesses: usize,
 }
 
-/// What a load generator reports of a run, and what the run took. pgbench reports the mean of its latencies alone.
+/// The report of a load generator on a run, and the resources that the run used. pgbench only reports the mean of its
+/// latencies.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Run {
     pub(super) requests: usize,
     pub(super) failed: usize,
     pub(super) per_second: f64,
-    /// In milliseconds.
+    /// The median latency in milliseconds.
     pub(super) p50: f64,
     pub(super) p99: f64,
-    /// Microseconds of CPU time of each request: the program's, and the database server's where there is one.
+    /// The microseconds of CPU time of each request: the program's, and the database server's if there is one.
     pub(super) cpu: [f64; 2],
 }
 
 impl Bench<'_> {
-    /// Runs a workload against both sides in turn. The medians of the rounds count, so that a neighbour who is busy for some
+    /// Runs a workload against both sides in turn. The medians of the rounds count, so that other load on the machine for some
     /// seconds changes nothing.
     pub(super) fn compare(&mut self, workload: &Workload) -> Result<()> {
         let both = |seconds| -> Result<[Run; 2]> {
@@ -90,7 +91,7 @@ impl Bench<'_> {
         let [p50, p99] = [ours.p50, ours.p99].map(|latency| format!("{latency:.2} ms"));
         row.load = [p50, p99, cpu(ours.cpu), cpu(yardstick.cpu)];
         self.add(row);
-        // Microseconds of each are milliseconds of a thousand.
+        // Microseconds for one are milliseconds for a thousand.
         let names = ["CPU time of 1,000, program", "CPU time of 1,000, database server"];
         for ((name, value), most) in names.into_iter().zip(ours.cpu).zip(workload.cpu_at_most) {
             self.add(Row::new(name, value, "ms").at_most(*most));
@@ -102,7 +103,7 @@ impl Bench<'_> {
         let process = match side {
             Side::Forecourt(_) => self.server.process(),
             Side::Bare(_) => self.bare.process(),
-            // It is a child that ends; the other children have nothing to do meanwhile.
+            // It is a child process that ends; the other children are idle meanwhile.
             Side::Pgbench(_) => process::id(),
         };
         let (run, cpu) = self.with_cpu(process, || match side {
@@ -114,13 +115,13 @@ impl Bench<'_> {
         Ok(Run { cpu, ..run })
     }
 
-    /// Creates leads for some seconds; returns how many.
+    /// Creates leads for some seconds; returns their number.
     pub(super) fn create_leads(&self, seconds: u32) -> Result<usize> {
         let creates = Side::Forecourt(Request::post("/2.0/leads"));
         Ok(self.run(&creates, self.clients(), seconds)?.requests)
     }
 
-    /// As many clients as the options have, of one business.
+    /// Returns as many clients as the options have, of one business.
     pub(super) fn clients(&self) -> Clients {
         let (count, businesses) = (self.options.connections, 1);
         Clients { count, businesses }

@@ -20,7 +20,7 @@ impl Database {
         }
     }
 
-    /// The server's first process, where there is one.
+    /// Returns the server's first process, if there is a server.
     pub(super) fn process(&self) -> Result<Option<u32>> {
         match self {
             Self::Sqlite(_) => Ok(None),
@@ -28,7 +28,7 @@ impl Database {
         }
     }
 
-    /// How many bytes it has.
+    /// Returns its size in bytes.
     pub(super) fn bytes(&self) -> Result<f64> {
         match self {
             Self::Sqlite(file) => Ok(fs::metadata(file).map_or(0.0, |file| file.len() as f64)),
@@ -36,13 +36,13 @@ impl Database {
         }
     }
 
-    /// How many bytes its log holds. On SQLite the file is used again from its beginning now and then.
+    /// Returns the number of bytes in its log. On SQLite the file is reused from its beginning now and then.
     pub(super) fn log_bytes(&self) -> Result<f64> {
         let file = match self {
             Self::Sqlite(file) => file.with_extension("db-shm"),
             Self::Postgres(server) => return number(server, "SELECT pg_current_wal_lsn() - '0/0'"),
         };
-        // The number of its last page stands in the shared memory, and each page has a header.
+        // The number of its last page is in the shared memory, and each page has a header.
         const PAGE: f64 = 4096.0 + 24.0;
         let index = fs::read(file).context(|| "the log's index cannot be read".to_owned())?;
         let last_page = index.get(16..20).and_then(|bytes| bytes.try_into().ok());

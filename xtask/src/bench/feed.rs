@@ -1,4 +1,4 @@
-//! The whole feed of listings, page by page, as a copy elsewhere reads it at its beginning.
+//! The whole feed of listings, page by page, as a new copy reads it first.
 
 use super::measure::{Bench, timed};
 use super::procfs;
@@ -6,9 +6,9 @@ use super::report::Row;
 use crate::error::{Error, Result};
 use crate::http::Client;
 
-/// How many listings a page has: the most that a caller gets.
+/// The number of listings on a page: the maximum for a caller.
 const PER_PAGE: usize = 500;
-/// How often it is read from either side, in turn; the best time of each counts.
+/// The number of times that it is read from either side, in turn; the best time of each counts.
 const ROUNDS: usize = 3;
 
 impl Bench<'_> {
@@ -20,7 +20,7 @@ impl Bench<'_> {
         for _ in 0..ROUNDS {
             let (walked, most) = procfs::peak_memory(process, || read(self.client(0), "/2.0/listings"))?;
             let bare = read(self.bare_client(), "/listings")?;
-            // Forecourt takes adverts down whose time is over; the bare program's file stays as it is.
+            // Forecourt removes expired adverts; the bare program's file does not change.
             if walked.0.abs_diff(bare.0) > bare.0 / 1000 {
                 let counts = format!("{} listings, and the bare program's {}", walked.0, bare.0);
                 return Err(Error::new(format!("the feed has {counts}")));
@@ -36,7 +36,7 @@ impl Bench<'_> {
     }
 }
 
-/// Reads the feed; returns how many listings there were, and how many milliseconds their server took.
+/// Reads the feed; returns the number of listings, and the milliseconds that their server took.
 fn read(client: Client<'_>, path: &str) -> Result<(usize, f64)> {
     let mut listings = 0;
     let times = walk(client, path, PER_PAGE, |page| {
@@ -45,7 +45,7 @@ fn read(client: Client<'_>, path: &str) -> Result<(usize, f64)> {
     Ok((listings, times.into_iter().sum()))
 }
 
-/// Reads a list page after page; returns how many milliseconds each took.
+/// Reads a list page after page; returns the milliseconds that each page took.
 pub(super) fn walk(client: Client<'_>, path: &str, per_page: usize, mut show: impl FnMut(&str)) -> Result<Vec<f64>> {
     let mut times = Vec::new();
     let mut next = Some(String::new());
@@ -53,7 +53,7 @@ pub(super) fn walk(client: Client<'_>, path: &str, per_page: usize, mut show: im
         let (page, took) = timed(client, &format!("{path}?per_page={per_page}&cursor={cursor}"))?;
         times.push(took);
         show(&page);
-        // It stands at the end of a page.
+        // The cursor is at the end of a page.
         let end = page.rsplit_once(r#""next_cursor":""#);
         next = end.and_then(|(_, end)| end.split('"').next()).map(str::to_owned);
     }

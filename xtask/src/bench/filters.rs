@@ -1,5 +1,5 @@
-//! How long one page of a filtered list takes that says how many records pass: of each documented filter for the first time, again,
-//! and while records of the list are written; and how long a page takes on a walk through the whole list.
+//! Measures one page of a filtered list that shows the number of matching records: with each documented filter for the first
+//! time, again, and while records of the list are written. It also measures the pages of a walk through the whole list.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use super::report::Row;
 use crate::error::Result;
 use crate::http::Client;
 
-/// The filters of leads, and where a lead has what it is found by.
+/// The filters of leads, and the members of a lead that they match.
 const LEADS: [Filter; 13] = [
     Filter::exact("site", "/site"),
     Filter::exact("status", "/status/name"),
@@ -30,7 +30,7 @@ const LEADS: [Filter; 13] = [
     Filter::month("updated", "/updated"),
 ];
 
-/// Those of vehicles.
+/// The filters of vehicles.
 const VEHICLES: [Filter; 16] = [
     Filter::exact("type", "/type"),
     Filter::exact("status", "/status/name"),
@@ -50,7 +50,7 @@ const VEHICLES: [Filter; 16] = [
     Filter::month("updated", "/updated"),
 ];
 
-/// What a filter is given of a record.
+/// The value of a record's member that a filter is given.
 enum Given {
     Value,
     /// The longest of its words between wildcards.
@@ -81,7 +81,7 @@ impl Filter {
         Self { name, pointer, given }
     }
 
-    /// The parameter that finds one of the records; none of them may have what it goes by.
+    /// Returns the parameter that finds one of the records; none of them may have the member that it matches.
     fn of(&self, records: &[Value]) -> Option<String> {
         let values = records.iter().filter_map(|record| record.pointer(self.pointer));
         let texts = values.map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
@@ -91,7 +91,7 @@ impl Filter {
             Given::Value => format!("{name}={}", encoded(&texts.next()?)),
             Given::Part => {
                 let longest = |text: String| text.split_whitespace().max_by_key(|word| word.len()).map(str::to_owned);
-                // A pattern has three characters at least.
+                // A pattern has at least three characters.
                 let word = texts.filter_map(longest).find(|word| word.chars().count() >= 3)?;
                 format!("{name}=%25{}%25", encoded(&word))
             }
@@ -174,14 +174,14 @@ impl Bench<'_> {
     }
 }
 
-/// A parameter for each filter that one of a list's newest records is found by.
+/// Returns a parameter for each filter that matches one of a list's newest records.
 fn parameters(client: Client<'_>, list: &str, filters: &[Filter]) -> Result<Vec<String>> {
     let page = client.get_json(&format!("/2.0/{list}"))?;
     let records = page["data"].as_array().map(Vec::as_slice).unwrap_or_default();
     Ok(filters.iter().filter_map(|filter| filter.of(records)).collect())
 }
 
-/// Each two parameters that have different names.
+/// Returns each two parameters that have different names.
 fn pairs(parameters: &[String]) -> Vec<String> {
     fn name(parameter: &str) -> Option<&str> {
         parameter.split('=').next()
@@ -193,13 +193,13 @@ fn pairs(parameters: &[String]) -> Vec<String> {
     pairs.collect()
 }
 
-/// The first page of a list, narrowed by each of the parameters.
+/// Returns the path of the first page of a list, filtered by each of the parameters.
 fn paths(list: &str, parameters: &[String]) -> Vec<String> {
     let path = |parameter| format!("/2.0/{list}?{parameter}");
     parameters.iter().map(path).collect()
 }
 
-/// The longest of the times that the lists take, and which list takes it.
+/// Returns the longest of the lists' times, and its list.
 fn slowest(lists: &[String], time: impl Fn(&str) -> Result<f64>) -> Result<(f64, String)> {
     let mut longest = (0.0, String::new());
     for list in lists {

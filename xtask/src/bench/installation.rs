@@ -1,4 +1,4 @@
-//! Forecourt, set up as an operator would: a database with businesses, their keys, leads and vehicles.
+//! An installation of Forecourt as an operator would make it: a database with businesses, their keys, leads and vehicles.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,9 +12,9 @@ use crate::scratch::Scratch;
 use crate::server::{Server, tethered};
 use crate::services::{DurablePostgres, free_port};
 
-/// A business. It has no address for mails: a lead that is created is a lead and an event, as it is for the yardsticks.
+/// A business. It has no address for mails, so that creating a lead stores a lead and an event, as it does for the yardsticks.
 const BUSINESS: &str = include_str!("business.json");
-/// How many businesses there are. The first has the leads and vehicles, and is the one that the bare program serves.
+/// The number of businesses. The first has the leads and vehicles, and is the one that the bare program serves.
 pub(super) const BUSINESSES: usize = 16;
 /// 32 bytes in base64, for a database that is thrown away.
 const SECRET_KEY: &str = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
@@ -29,11 +29,11 @@ pub(super) struct Programs {
 pub(super) struct Installation {
     pub(super) forecourt: Forecourt,
     pub(super) database: Database,
-    /// The header by which a key of each business is presented.
+    /// The header that presents a key of each business.
     pub(super) authorizations: Vec<String>,
-    /// By how much the database grew with each lead that it was filled with.
+    /// The bytes by which the database grew for each lead that it was filled with.
     pub(super) bytes_per_lead: f64,
-    /// The file of the bare program's own, with the same records.
+    /// The bare program's own file, with the same records.
     pub(super) bare: PathBuf,
     /// Removed at the end.
     _folder: Scratch,
@@ -62,7 +62,7 @@ impl Installation {
                 let bare = Database::Sqlite(bare.clone());
                 fill(&forecourt_on(&bare), &bare, options)?;
                 server.execute(include_str!("sql/tables.sql"))?;
-                // What the server would otherwise do some time later, in the middle of a measurement.
+                // The server would otherwise do this some time later, in the middle of a measurement.
                 server.execute("VACUUM (ANALYZE)")?;
                 server.execute("CHECKPOINT")?;
             }
@@ -88,12 +88,12 @@ impl Installation {
     }
 }
 
-/// What is not as it is by default.
+/// Returns the settings that differ from the default.
 fn settings(database: &Database) -> Vec<(&'static str, String)> {
     vec![
         ("DATABASE_URL", database.url()),
         ("FORECOURT_SECRET_KEY", SECRET_KEY.to_owned()),
-        // It would end every load at once.
+        // The limit would end every load at once.
         ("FORECOURT_RATE_LIMIT_PER_MINUTE", "0".to_owned()),
         ("FORECOURT_RATE_LIMIT_PER_DAY", "0".to_owned()),
         // The endpoint of webhooks is on this machine.
@@ -101,7 +101,7 @@ fn settings(database: &Database) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Fills an empty database; returns by how many bytes it grew with each lead.
+/// Fills an empty database; returns the bytes by which it grew for each lead.
 fn fill(forecourt: &Forecourt, database: &Database, options: &Options) -> Result<f64> {
     for business in 0..BUSINESSES {
         let file = forecourt.folder.join("business.json");
@@ -114,9 +114,9 @@ fn fill(forecourt: &Forecourt, database: &Database, options: &Options) -> Result
     let before = database.bytes()?;
     sample("--leads", options.leads)?;
     let growth = database.bytes()? - before;
-    // Apart from the leads, which are to be the same whatever vehicles there are.
+    // These are made apart from the leads, which must be the same whatever vehicles there are.
     sample("--vehicles", options.vehicles)?;
-    // What a server would do in its first minutes.
+    // A server would do this in its first minutes.
     forecourt.run(&["listings", "rebuild", "--business", &tag])?;
     Ok(growth / f64::from(options.leads))
 }

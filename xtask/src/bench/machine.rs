@@ -1,4 +1,4 @@
-//! The machine that was measured on, without which no figure says anything.
+//! The machine of the measurement, without which no figure has a meaning.
 
 use std::fs::{self, File};
 use std::io::{self, Seek as _, Write as _};
@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use super::measure::median;
 
-/// Cores, memory and kernel.
+/// Returns cores, memory and kernel.
 pub(super) fn hardware() -> String {
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
     let processor = labelled("/proc/cpuinfo", "model name");
@@ -21,7 +21,7 @@ pub(super) fn hardware() -> String {
     format!("{cores} cores of {processor}, {gibibytes:.0} GiB of memory, Linux {kernel}")
 }
 
-/// The value behind a label and a colon, in a file of such lines.
+/// Returns the value after a label and a colon, in a file of such lines.
 fn labelled(file: &str, label: &str) -> String {
     let text = fs::read_to_string(file).unwrap_or_default();
     let line = text.lines().find(|line| line.starts_with(label));
@@ -29,11 +29,11 @@ fn labelled(file: &str, label: &str) -> String {
     value.map_or("unknown", |(_, value)| value.trim()).to_owned()
 }
 
-/// How long the disk takes to keep 4 KiB of this file for good, in milliseconds: the least that a durable write can take.
+/// Returns the milliseconds that the disk takes to store 4 KiB of this file durably: the minimum for a durable write.
 pub(super) fn sync_milliseconds(file: &Path) -> io::Result<f64> {
     let page = [0xa5; 4096];
     let mut file = File::create(file)?;
-    // As in a log whose room was made before: the length does not change any more.
+    // The length does not change any more, as in a log whose space was allocated before.
     file.write_all(&page)?;
     file.sync_all()?;
     let mut times = Vec::new();

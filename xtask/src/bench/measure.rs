@@ -20,15 +20,15 @@ use crate::http::{Answer, Client};
 use crate::server::Server;
 use crate::workspace::Workspace;
 
-/// Everything that runs on one engine, and what was measured.
+/// Everything that runs on one engine, and the measurements.
 pub(super) struct Bench<'a> {
     pub(super) engine: Engine,
     pub(super) options: &'a Options,
     workspace: &'a Workspace,
     pub(super) server: Server,
-    /// The bare program, which has a file with the same records, whatever the engine is.
+    /// The bare program, which has a file with the same records on either engine.
     pub(super) bare: Server,
-    /// It ends after the servers on it.
+    /// The installation, which ends after the servers on it.
     pub(super) installation: Installation,
     pub(super) rows: Vec<Row>,
 }
@@ -64,7 +64,7 @@ impl<'a> Bench<'a> {
         thread::sleep(Duration::from_secs(3));
         let fresh = self.installation.forecourt.serve(&[])?;
         mem::replace(&mut self.server, fresh).stop()?;
-        // The allocator gives back what a start has freed a second later.
+        // A second later, the allocator returns the memory that a start has freed.
         thread::sleep(Duration::from_secs(3));
         let idle = procfs::memory(self.server.process())?;
         self.at_most("memory, idle", idle, "MB", [10.0; 2]);
@@ -82,7 +82,7 @@ impl<'a> Bench<'a> {
         self.hostile_business()
     }
 
-    /// The database's name and version.
+    /// Returns the database's name and version.
     pub(super) fn database(&self) -> Result<String> {
         let version = match &self.installation.database {
             Database::Sqlite(_) => self.bare_client().get("/")?.body,
@@ -97,13 +97,13 @@ impl<'a> Bench<'a> {
         self.rows.push(row);
     }
 
-    /// Adds a figure without a yardstick, with the most that it is to be on either engine.
+    /// Adds a figure without a yardstick, with its maximum on either engine.
     pub(super) fn at_most(&mut self, name: &str, value: f64, unit: &'static str, most: [f64; 2]) {
         let row = Row::new(name, value, unit);
         self.add(row.at_most(self.engine.pick(most)));
     }
 
-    /// One of the businesses as a caller of Forecourt.
+    /// Returns one of the businesses as a caller of Forecourt.
     pub(super) fn client(&self, business: usize) -> Client<'_> {
         let authorization = Some(&*self.installation.authorizations[business]);
         let port = self.server.port();
@@ -115,12 +115,12 @@ impl<'a> Bench<'a> {
         Client { port, authorization }
     }
 
-    /// A file that a load generator reads.
+    /// Returns the path of a file that a load generator reads.
     pub(super) fn script(&self, name: &str) -> PathBuf {
         self.workspace.root().join("xtask/src/bench").join(name)
     }
 
-    /// Does some work; returns with its result the seconds of CPU time that the process took, and the database server.
+    /// Does some work; returns its result with the seconds of CPU time that the process used, and those of the database server.
     pub(super) fn with_cpu<T>(&self, process: u32, work: impl FnOnce() -> Result<T>) -> Result<(T, [f64; 2])> {
         let database = self.installation.database.process()?;
         let seconds = || -> Result<[f64; 2]> {
@@ -133,7 +133,7 @@ impl<'a> Bench<'a> {
         Ok((result, [after[0] - before[0], after[1] - before[1]]))
     }
 
-    /// What one create alone adds to the database's log.
+    /// Measures the bytes that a single create adds to the database's log.
     fn log_of_a_create(&mut self) -> Result<()> {
         let lead = json!({
             "name": "Alex Example", "email": "alex@buyer.example", "mobile": "+447400000000", "type": ["test_drive"],
@@ -168,7 +168,7 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// What a path is answered with, which is to be 200, and how many milliseconds that took.
+/// Returns the answer to a path, whose status must be 200, and the milliseconds that it took.
 pub(super) fn timed(client: Client<'_>, path: &str) -> Result<(String, f64)> {
     let began = Instant::now();
     let Answer { status, body, .. } = client.get(path)?;
@@ -180,12 +180,12 @@ pub(super) fn timed(client: Client<'_>, path: &str) -> Result<(String, f64)> {
     }
 }
 
-/// The middle one, or the higher of the middle two.
+/// Returns the middle value, or the higher of the middle two.
 pub(super) fn median(values: impl IntoIterator<Item = f64>) -> f64 {
     percentile(values, 50)
 }
 
-/// The value that so many in a hundred stay below.
+/// Returns the value below which this percentage of the values are.
 pub(super) fn percentile(values: impl IntoIterator<Item = f64>, percent: usize) -> f64 {
     let mut values: Vec<f64> = values.into_iter().collect();
     values.sort_by(f64::total_cmp);

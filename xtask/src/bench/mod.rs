@@ -1,8 +1,8 @@
-//! `cargo xtask bench`: how fast the program is, beside the most that the machine can do.
+//! `cargo xtask bench`: the speed of the program, beside the maximum of the machine.
 //!
-//! Each workload is driven against the program as it is shipped, all its rules in force, and in turn with it against a yardstick that
-//! does the same work with nothing around it: on SQLite the bare program of `xtask/bare`, on PostgreSQL the server's own
-//! pgbench. What is checked is the ratio of the two, which says the same on any machine; a figure alone says nothing.
+//! Each workload is run against the program as it is shipped, with all its rules in force, and in turn against a yardstick that
+//! does the same work with nothing around it. On SQLite the yardstick is the bare program of `xtask/bare`, on PostgreSQL the
+//! server's own pgbench. The ratio of the two is checked, which has the same meaning on any machine; a figure alone has none.
 
 mod compare;
 mod database;
@@ -51,7 +51,7 @@ impl Engine {
         self.pick(["SQLite", "PostgreSQL"])
     }
 
-    /// Which of two holds for this engine.
+    /// Returns the value for this engine.
     fn pick<T>(self, [on_sqlite, on_postgres]: [T; 2]) -> T {
         match self {
             Self::Sqlite => on_sqlite,
@@ -64,14 +64,14 @@ fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let options = Options::parse(arguments)?;
     wrk::install()?;
     let folder = &workspace.metadata()?.target_directory.join("bench");
-    // What an earlier run left that was broken off is large.
+    // Large files may remain from an earlier run that was interrupted.
     let _ = fs::remove_dir_all(folder);
     fs::create_dir_all(folder).context(|| format!("{} cannot be made", folder.display()))?;
     let [forecourt, bare] = workspace.build_dist(["forecourt", "forecourt-bare"])?;
     let size = fs::metadata(&forecourt).context(|| format!("{} is gone", forecourt.display()))?;
     let binary = Row::new("binary", size.len() as f64 / 1e6, "MB").at_most(25.0);
     let programs = Programs { forecourt, bare };
-    // On some machines that is not the same from one minute to the next, and with it the rate of creates.
+    // On some machines this changes from one minute to the next, and with it the rate of creates.
     let sync_time =
         || machine::sync_milliseconds(&folder.join("sync")).context(|| "the disk cannot be tried".to_owned());
     let sync_before = sync_time()?;

@@ -1,4 +1,5 @@
-//! How long the requests of one business take while another one creates a lot, or does its worst within its rate limit.
+//! Measures the requests of one business while another one creates many leads, or sends the costliest requests within its rate
+//! limit.
 
 use std::iter;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,9 +14,9 @@ use super::report::Row;
 use crate::error::{Error, Result};
 use crate::http::Client;
 
-/// How many requests of the hostile business are under way at once.
+/// The number of concurrent requests of the hostile business.
 const AT_ONCE: usize = 32;
-/// How many large leads it has, and the bytes of text in each.
+/// The number of its large leads, and the bytes of text in each.
 const LARGE_LEADS: usize = 300;
 const TEXT_BYTES: usize = 60_000;
 
@@ -51,7 +52,7 @@ impl Bench<'_> {
     }
 }
 
-/// How many milliseconds each request of a business with an ordinary day takes while there is a load.
+/// Returns the milliseconds of each request of a business with ordinary use, while there is a load.
 fn latencies_beside(
     client: Client<'_>,
     has_creates: bool,
@@ -85,12 +86,12 @@ fn latencies_beside(
     })
 }
 
-/// Sends the costliest requests that one may make, about as many as the default rate limit allows in a minute.
+/// Sends the costliest requests, about as many as the default rate limit allows in a minute.
 fn send_costliest_requests(client: Client<'_>) -> Result<()> {
     let many = format!("[{}0]", "0,".repeat(500_000));
     let pattern = format!("%25{a}%25{a}%25{a}b%25", a = "a".repeat(30));
     let lead = json!({"name": "One more", "data": {"message": "m".repeat(TEXT_BYTES)}});
-    // How often, and the path, with a body for a POST.
+    // The number of requests and the path, with a body for a POST.
     let kinds = [
         (12, "/2.0/leads?view=full&per_page=500".to_owned(), None),
         (6, "/2.0/leads?fields=id,data&per_page=500".to_owned(), None),
@@ -114,7 +115,7 @@ fn send_costliest_requests(client: Client<'_>) -> Result<()> {
             if number >= requests.len() {
                 return Ok(());
             }
-            // All kinds at the same time.
+            // All kinds are sent at the same time.
             let (path, body) = requests[number * 97 % requests.len()];
             let answer = match body {
                 Some(body) => client.post(path, body)?,

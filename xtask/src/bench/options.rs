@@ -3,20 +3,20 @@
 use super::{Engine, TASK};
 use crate::error::{Error, Result};
 
-/// What is measured, and for how long.
+/// The extent of the measurements.
 pub(super) struct Options {
     pub(super) engines: Vec<Engine>,
-    /// How many leads the first business has at the beginning.
+    /// The number of leads that the first business has at the beginning.
     pub(super) leads: u32,
-    /// How many vehicles it has, about half of which are listed.
+    /// The number of its vehicles, about half of which are listed.
     pub(super) vehicles: u32,
-    /// How long each run takes.
+    /// The seconds of each run.
     pub(super) seconds: u32,
-    /// How many clients send requests at once.
+    /// The number of clients that send requests at once.
     pub(super) connections: u32,
-    /// How often each workload is run against either side, in turn.
+    /// The number of runs of each workload against either side, in turn.
     pub(super) rounds: u32,
-    /// The document that the report goes into, seen from the workspace's root.
+    /// The document that receives the report, relative to the workspace's root.
     pub(super) write: Option<String>,
 }
 

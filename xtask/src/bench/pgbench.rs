@@ -9,7 +9,7 @@ use super::measure::Bench;
 use crate::error::{Error, Result};
 use crate::process;
 
-/// What a lead says, about as long as one that a load creates, and what a list shows of it.
+/// The content of a lead, about as long as one that a load creates, and the members that a list shows.
 const DOCUMENT: &str = include_str!("sql/document.json");
 const PREVIEW: &str = include_str!("sql/preview.txt");
 

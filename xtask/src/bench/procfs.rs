@@ -1,4 +1,4 @@
-//! What Linux reports of processes: CPU time and memory.
+//! Linux's data on processes: CPU time and memory.
 
 use std::fs;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use crate::error::{Context as _, Error, Result};
 
-/// Seconds of CPU time of a process and all that it started, also of what has ended since.
+/// Returns the seconds of CPU time of a process and all that it started, including those that have ended since.
 pub(super) fn cpu_seconds(process: u32) -> Result<f64> {
     let read = || Stat::read(process).ok_or_else(|| Error::new(format!("process {process} cannot be read")));
-    // A child that ends moves its time to its parent. Should one do so meanwhile, it would be missed or counted twice.
+    // A child that ends moves its time to its parent. If one does so meanwhile, it would be missed or counted twice.
     loop {
         let stat = read()?;
         let entries = fs::read_dir("/proc").context(|| "/proc cannot be read".to_owned())?;
@@ -37,9 +37,10 @@ impl Stat {
     }
 
     fn parse(line: &str) -> Option<Self> {
-        // USER_HZ, which is 100 on every machine that Rust's servers run on.
+        // USER_HZ is 100 on every machine that Rust's servers run on.
         const TICKS_PER_SECOND: f64 = 100.0;
-        // The program's name is in brackets and may hold anything, brackets too. Behind it the fields count from the third.
+        // The program's name is in brackets and may have any characters, including brackets. After it the fields count from the
+        // third.
         let fields: Vec<&str> = line.rsplit_once(')')?.1.split_whitespace().collect();
         let seconds = |field: usize| Some(fields.get(field - 3)?.parse::<f64>().ok()? / TICKS_PER_SECOND);
         Some(Self {
@@ -50,8 +51,8 @@ impl Stat {
     }
 }
 
-/// How many megabytes of memory a process has for itself: all but what can be read again from files, as a database's mapped
-/// pages can.
+/// Returns the megabytes of memory that a process has for itself: all except pages that can be read again from files, such as a
+/// database's mapped ones.
 pub(super) fn memory(process: u32) -> Result<f64> {
     let file = format!("/proc/{process}/status");
     let status = fs::read_to_string(&file).context(|| format!("{file} cannot be read"))?;
@@ -64,7 +65,7 @@ pub(super) fn memory(process: u32) -> Result<f64> {
     Ok((anonymous + shared) * 1024.0 / 1e6)
 }
 
-/// Does some work, and returns with its result the most memory that the process had meanwhile.
+/// Does some work, and returns its result with the maximum memory of the process meanwhile.
 pub(super) fn peak_memory<T>(process: u32, work: impl FnOnce() -> Result<T>) -> Result<(T, f64)> {
     const INTERVAL: Duration = Duration::from_millis(100);
     thread::scope(|scope| {
@@ -72,7 +73,7 @@ pub(super) fn peak_memory<T>(process: u32, work: impl FnOnce() -> Result<T>) -> 
         let watcher = scope.spawn(move || {
             let mut peak = 0.0_f64;
             while end.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
-                // The work itself fails and reports it if the process is gone.
+                // The work itself fails and reports it if the process has ended.
                 peak = peak.max(memory(process).unwrap_or_default());
             }
             peak

@@ -23,16 +23,16 @@ const COLUMNS: [&str; 10] = [
     "yardstick CPU",
 ];
 
-/// A figure with what it is compared with.
+/// A figure with the values that it is compared with.
 #[derive(Default)]
 pub(super) struct Row {
     name: String,
     value: f64,
     unit: &'static str,
-    /// What the yardstick reached, and the ratio of the two. The target is then one for the ratio.
+    /// The yardstick's value, and the ratio of the two. The target then applies to the ratio.
     pub(super) yardstick: Option<(f64, f64)>,
     target: Option<Target>,
-    /// What else is known of a load: p50, p99, CPU times of both sides.
+    /// Further values of a load: p50, p99, CPU times of both sides.
     pub(super) load: [String; 4],
 }
 
@@ -96,7 +96,7 @@ impl Row {
     }
 }
 
-/// As many digits as say something, with thousands apart.
+/// Formats a number with its significant digits and a separator between thousands.
 fn number(value: f64) -> String {
     let digits = match value {
         ..10.0 => return format!("{value:.2}"),
@@ -108,7 +108,7 @@ fn number(value: f64) -> String {
     first.to_owned() + &groups.map(|group| format!(",{group}")).collect::<String>()
 }
 
-/// A table that reads well as Markdown and on a terminal. The first column is text, the others are set to the right.
+/// Formats a table that is readable as Markdown and on a terminal. The first column is text, the others are aligned right.
 pub(super) fn table(rows: &[Row]) -> String {
     let mut lines = vec![COLUMNS.map(str::to_owned)];
     lines.extend(rows.iter().map(Row::cells));
@@ -124,7 +124,7 @@ pub(super) fn table(rows: &[Row]) -> String {
     lines.iter().map(line).collect()
 }
 
-/// Puts the report into a document that has the place for it.
+/// Inserts the report into a document that has a place for it.
 pub(super) fn write(file: &Path, report: &str) -> Result<()> {
     let document = fs::read_to_string(file).context(|| format!("{} cannot be read", file.display()))?;
     let document = codegen::replaced(&document, MARKS, &format!("\n{report}\n"));

@@ -1,4 +1,4 @@
-//! How fast webhooks go out: how long after its commit an event arrives, and how fast a backlog is worked off.
+//! Measures webhooks: the time from a commit to the arrival of its event, and the speed at which a backlog is delivered.
 //!
 //! They go to the bare program, which answers at once, or holds its answers back so that a backlog grows.
 
@@ -12,10 +12,10 @@ use super::report::Row;
 use crate::error::{Error, Result};
 use crate::http::Client;
 
-/// How many events are delivered one after the other, and how far apart: 50 a second.
+/// The number of events that are delivered one after another, and the interval between them: 50 a second.
 const SINGLE_EVENTS: usize = 400;
 const INTERVAL: Duration = Duration::from_millis(20);
-/// How long a backlog grows; shorter than an endpoint may take to answer.
+/// The time for which a backlog grows; shorter than an endpoint may take to answer.
 const BACKLOG_SECONDS: u32 = 6;
 
 impl Bench<'_> {
@@ -31,14 +31,14 @@ impl Bench<'_> {
             thread::sleep(INTERVAL);
         }
         wait_for_arrival(bare, SINGLE_EVENTS - 1)?;
-        // One at a time, so they arrive in order.
+        // They are sent one at a time, so they arrive in order.
         let waits = arrivals(bare, 0)?.into_iter().zip(commits);
         let latencies: Vec<f64> = waits
             .map(|(arrival, commit)| (arrival - commit).max(0.0) * 1e3)
             .collect();
 
         bare.post("/hook/holds/true", "")?;
-        // What the last requests made that were cut off at the end of the load is not waited for.
+        // The last requests are cut off at the end of the load; their events are not awaited.
         let all = SINGLE_EVENTS + self.create_leads(BACKLOG_SECONDS)?;
         let backlog = all.saturating_sub(arrivals(bare, 0)?.len()) as f64;
         let (took, cpu) = self.with_cpu(self.server.process(), || {
@@ -63,7 +63,7 @@ impl Bench<'_> {
     }
 }
 
-/// The clock that the bare program reads too, in seconds.
+/// Returns the time in seconds, from the clock that the bare program reads too.
 #[expect(clippy::disallowed_methods, reason = "a measurement asks the machine for the time")]
 fn now() -> f64 {
     SystemTime::now()
@@ -72,14 +72,14 @@ fn now() -> f64 {
         .as_secs_f64()
 }
 
-/// When the deliveries arrived from the one with this number on, of which the first is number 0.
+/// Returns the arrival times of the deliveries from the one with this number on; the first is number 0.
 fn arrivals(bare: Client<'_>, number: usize) -> Result<Vec<f64>> {
     let arrivals = bare.get_json(&format!("/hook/{number}"))?;
     let microseconds = arrivals.as_array().into_iter().flatten().filter_map(Value::as_f64);
     Ok(microseconds.map(|microseconds| microseconds / 1e6).collect())
 }
 
-/// Waits for the delivery with this number; returns when it arrived.
+/// Waits for the delivery with this number; returns the time of its arrival.
 fn wait_for_arrival(bare: Client<'_>, number: usize) -> Result<f64> {
     const POLL_INTERVAL: Duration = Duration::from_millis(20);
     const ATTEMPTS: usize = 15_000;

@@ -1,4 +1,4 @@
-//! The workloads: what is requested, what the yardstick does meanwhile, and the least that the ratio of the two is to be.
+//! The workloads: their requests, the yardstick's work, and the minimum ratio of the two.
 
 use std::thread;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use super::wrk::Request;
 use crate::error::{Error, Result};
 use crate::http::Client;
 
-/// All workloads. Those that write come last: what they leave behind is in no other's way.
+/// Returns all workloads. Those that write come last, since they leave records that would disturb the others.
 pub(super) fn all(bench: &Bench<'_>) -> Result<Vec<Workload>> {
     let (engine, clients, leads) = (bench.engine, bench.clients(), bench.options.leads);
     let client = bench.client(0);
@@ -25,7 +25,7 @@ pub(super) fn all(bench: &Bench<'_>) -> Result<Vec<Workload>> {
     let create = || Request::post("/2.0/leads");
     let beside = |bare, script| engine.pick([Side::Bare(bare), Side::Pgbench(script)]);
     let create_beside = || beside(Request::post("/leads"), "create.sql");
-    // What is measured twice differs by some hundredths.
+    // Two measurements of the same work differ by some hundredths.
     let create_by = |name, counts: [u32; 2]| Workload {
         clients: counts.map(|count| Clients { count, ..clients }),
         ..row(name, create(), Side::Forecourt(create()), Some([0.95; 2]))
@@ -34,7 +34,7 @@ pub(super) fn all(bench: &Bench<'_>) -> Result<Vec<Workload>> {
         businesses: BUSINESSES,
         ..clients
     };
-    // Behind either a whole page follows.
+    // A whole page follows after either.
     let deep = (leads / 50 * 95 / 100).max(1);
     let bare_deep = format!("/leads?status=0&before={}", leads.saturating_sub(1000));
     Ok(vec![
@@ -93,7 +93,7 @@ pub(super) fn all(bench: &Bench<'_>) -> Result<Vec<Workload>> {
     ])
 }
 
-/// Reads the page of leads behind one with this number, by cursor.
+/// Requests the page of leads after the one with this number, by cursor.
 fn behind_page(client: Client<'_>, filter: &str, number: u32) -> Result<Request> {
     let page = client.get_json(&format!("/2.0/leads?{filter}page={number}"))?;
     let cursor = page["meta"]["pagination"]["next_cursor"].as_str();
@@ -101,7 +101,8 @@ fn behind_page(client: Client<'_>, filter: &str, number: u32) -> Result<Request>
     Ok(Request::get(&format!("/2.0/leads?{filter}cursor={cursor}")))
 }
 
-/// The entity tag of the manifest, once the server has been through all listings and it stays the same for some seconds.
+/// Returns the entity tag of the manifest, once the server has processed all listings and the tag stays the same for some
+/// seconds.
 fn manifest_tag(client: Client<'_>) -> Result<String> {
     let (mut tag, mut times) = (String::new(), 0);
     while times < 5 {

@@ -1,4 +1,4 @@
-//! The load generator for HTTP, and what it sends.
+//! The load generator for HTTP, and its requests.
 
 use std::num::NonZero;
 use std::process::Command;
@@ -10,11 +10,11 @@ use crate::error::{Context as _, Error, Result};
 use crate::server::Server;
 use crate::{process, services};
 
-/// What all clients send, over and over; `load.lua` says what it puts into it.
+/// The request that all clients repeat; `load.lua` describes the values that it inserts.
 pub(super) struct Request {
     pub(super) method: &'static str,
     pub(super) path: String,
-    /// A header besides the one that presents a key.
+    /// A header beside the one that presents a key.
     pub(super) header: Option<String>,
 }
 
@@ -41,7 +41,7 @@ impl Request {
     }
 }
 
-/// Installs wrk where it is missing and that needs no prompt.
+/// Installs wrk if it is missing and the installation needs no prompt.
 pub(super) fn install() -> Result<()> {
     if process::find("wrk").is_some() {
         return Ok(());
@@ -52,11 +52,11 @@ pub(super) fn install() -> Result<()> {
 }
 
 impl Bench<'_> {
-    /// Drives a server, and fails unless all requests are answered with success.
+    /// Runs a load against a server, and fails unless all requests are answered with success.
     pub(super) fn wrk(&self, server: &Server, request: &Request, clients: Clients, seconds: u32) -> Result<Run> {
         let Request { method, path, header } = request;
         let keys = &self.installation.authorizations[..clients.businesses];
-        // The rest of the cores is for the server.
+        // The other cores are for the server.
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
         let threads = u32::try_from(cores / 2).unwrap_or(u32::MAX).clamp(1, clients.count);
         let mut wrk = Command::new("wrk");

@@ -1,4 +1,4 @@
-//! A folder for one server, and the account that it runs under.
+//! A folder for one server, and the account under which it runs.
 
 use std::env;
 use std::os::unix::fs::chown;
@@ -9,11 +9,11 @@ use crate::error::{Context as _, Error, Result};
 use crate::process;
 use crate::scratch::Scratch;
 
-/// PostgreSQL refuses to run as root, and no server needs to: root's servers get an account without rights, the first
-/// of these that exists.
+/// Accounts without rights for root's servers, of which the first that exists is used. PostgreSQL refuses to run as root, and
+/// no server needs to.
 const ACCOUNTS: [&str; 2] = ["postgres", "nobody"];
 
-/// A fresh folder of which one server is the master. It is removed with this value.
+/// A new folder owned by one server. It is removed when this is dropped.
 pub(super) struct Home {
     folder: Scratch,
     account: Option<Account>,
@@ -25,29 +25,29 @@ struct Account {
     gid: u32,
 }
 
-/// Where a server keeps its files.
+/// The medium on which a server stores its files.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Medium {
-    /// With all other temporary files.
+    /// On the disk, with all other temporary files.
     Disk,
-    /// In memory where the system has a file system there with room enough, else on the disk. A database for each test is some
+    /// In memory if the system has a file system there with enough room, else on the disk. A database for each test is some
     /// 1,500 files, which a disk's file system takes 120 ms of CPU time to make and remove, and one in memory 18 ms.
     Memory,
 }
 
 impl Medium {
     const IN_MEMORY: &str = "/dev/shm";
-    /// What all databases that exist at once and the log may take.
+    /// The room for all databases that exist at once, and the log.
     const ROOM_KIB: u64 = 2 * 1024 * 1024;
 
-    /// The folder in which a home on it is made; `temporary` is the one on the disk.
+    /// Returns the folder in which a home on it is made; `temporary` is the one on the disk.
     fn folder(self, temporary: PathBuf) -> PathBuf {
         let is_memory = self == Self::Memory && free_kib(Self::IN_MEMORY).is_some_and(|free| free >= Self::ROOM_KIB);
         if is_memory { Self::IN_MEMORY.into() } else { temporary }
     }
 }
 
-/// How much room a folder has, if it exists.
+/// Returns the free room of a folder, if it exists.
 fn free_kib(folder: &str) -> Option<u64> {
     let table = process::output(Command::new("df").args(["-Pk", folder])).ok()?;
     table.lines().nth(1)?.split_whitespace().nth(3)?.parse().ok()
@@ -62,7 +62,7 @@ impl Home {
             });
         }
         let account = Account::find()?;
-        // Root's TMPDIR may lie where no other account can go.
+        // Other accounts may not have access to root's TMPDIR.
         let folder = Scratch::new(&medium.folder("/tmp".into()), label)?;
         chown(folder.path(), Some(account.uid), Some(account.gid))
             .context(|| format!("{} cannot be given to {}", folder.path().display(), account.name))?;
@@ -76,7 +76,7 @@ impl Home {
         self.folder.path()
     }
 
-    /// A shell that runs this script here, under this home's account.
+    /// Returns a shell that runs this script in this home, under its account.
     pub(super) fn shell(&self, script: &str) -> Result<Command> {
         let mut command = match &self.account {
             None => {
@@ -112,7 +112,8 @@ impl Account {
             .ok_or_else(|| Error::new("a server cannot run as root, and there is no account postgres or nobody"))
     }
 
-    /// `setpriv` and `runuser` are util-linux's and ask nothing of PAM and the account's own shell; `su` is everywhere.
+    /// Returns a shell for the account. `setpriv` and `runuser` belong to util-linux and need neither PAM nor the account's own
+    /// shell; `su` exists everywhere.
     fn shell(&self, script: &str) -> Result<Command> {
         let program = |name: &str| process::find(name).map(Command::new);
         if let Some(mut command) = program("setpriv").filter(|_| has_util_linux_setpriv()) {
@@ -133,7 +134,8 @@ impl Account {
     }
 }
 
-/// Busybox has a `setpriv` that can neither change the user nor tie a process to its parent.
+/// Returns true if `setpriv` is that of util-linux: Busybox has one that can neither change the user nor tie a process to its
+/// parent.
 pub(crate) fn has_util_linux_setpriv() -> bool {
     process::output(Command::new("setpriv").arg("--version")).is_ok_and(|version| version.contains("util-linux"))
 }

@@ -1,4 +1,4 @@
-//! Installing servers where that needs no prompt: as root on Debian and its relatives.
+//! Installs servers if that needs no prompt: as root on Debian and its derivatives.
 
 use std::process::Command;
 
@@ -7,7 +7,7 @@ use super::home::is_root;
 use crate::error::{Error, Result};
 use crate::process;
 
-/// Installs these, or says what to install by hand.
+/// Installs these, or fails with instructions to do so by hand.
 pub(super) fn servers(missing: &[&Kind]) -> Result<()> {
     let names: Vec<&str> = missing.iter().map(|kind| kind.package).collect();
     packages(&names, || {
@@ -16,7 +16,7 @@ pub(super) fn servers(missing: &[&Kind]) -> Result<()> {
     })
 }
 
-/// Installs these packages of Debian's, or else fails with the complaint.
+/// Installs these Debian packages, or else fails with the complaint.
 pub(crate) fn packages(names: &[&str], complaint: impl FnOnce() -> Error) -> Result<()> {
     if !is_root()? || process::find("apt-get").is_none() {
         return Err(complaint());
@@ -33,7 +33,7 @@ pub(crate) fn packages(names: &[&str], complaint: impl FnOnce() -> Error) -> Res
 
 fn apt_get() -> Command {
     let mut command = Command::new("apt-get");
-    // Another installation may be under way; no user is there to answer questions.
+    // Another installation may be in progress; no user can answer questions.
     command
         .args(["--quiet", "-o", "DPkg::Lock::Timeout=300"])
         .env("DEBIAN_FRONTEND", "noninteractive");

@@ -1,8 +1,8 @@
-//! The servers that the tests need: a PostgreSQL and a Redis, thrown away afterwards.
+//! The servers that the tests need: a temporary PostgreSQL and a temporary Redis.
 //!
-//! For each the environment may name one that runs already; else its programs are looked for on this machine; else they are
-//! installed where that needs no prompt; else the task ends with a line that says what to do. Tests are never left out for want
-//! of a server.
+//! For each the environment may name a running one. Otherwise its programs are searched for on this machine, and installed if
+//! that needs no prompt. If neither is possible, the task ends with a line that says what to do. Tests are never left out because
+//! a server is missing.
 
 mod home;
 mod install;
@@ -23,36 +23,36 @@ pub(crate) use install::packages;
 pub(crate) use postgres::DurablePostgres;
 pub(crate) use server::free_port;
 
-/// What is particular about a kind of server.
+/// The properties of a kind of server.
 struct Kind {
     name: &'static str,
-    /// Names a server to use instead of a thrown-away one; the tests read it too.
+    /// The variable that names a server to use instead of a temporary one; the tests read it too.
     variable: &'static str,
     /// The Debian package that has it.
     package: &'static str,
-    /// What to install by hand.
+    /// The instructions for installing it by hand.
     hint: &'static str,
-    /// Where its programs are on this machine.
+    /// Returns the place of its programs on this machine.
     find: fn() -> Option<PathBuf>,
     start: fn(&Path) -> Result<Server>,
-    /// How a client addresses the one on this port.
+    /// Returns the URL of the server on this port.
     url: fn(u16) -> String,
 }
 
 const KINDS: [&Kind; 2] = [&postgres::KIND, &redis::KIND];
 
-/// The servers of one test run. They end with this value.
+/// The servers of one test run. They end when this is dropped.
 pub(crate) struct Services(Vec<Service>);
 
 struct Service {
     kind: &'static Kind,
     url: String,
-    /// Held for its end; `None` for a server that the environment named.
+    /// The server, held so that it ends with this value; `None` for a server that the environment named.
     _server: Option<Server>,
 }
 
 impl Services {
-    /// Finds or installs what is needed and starts all of it side by side.
+    /// Finds or installs the servers and starts them concurrently.
     pub(crate) fn start() -> Result<Self> {
         let missing: Vec<&Kind> = KINDS
             .into_iter()
@@ -63,13 +63,13 @@ impl Services {
         }
         thread::scope(|scope| {
             let starting = KINDS.map(|kind| scope.spawn(|| Service::start(kind)));
-            // All are joined before the first failure is reported, so that no start is left running.
+            // All are joined before the first failure is reported, so that no start continues.
             let started = starting.map(|thread| thread.join().unwrap_or_else(|_| Err(Error::new("a start panicked"))));
             started.into_iter().collect::<Result<_>>().map(Self)
         })
     }
 
-    /// Sets the variables that show a program that runs tests where the servers are.
+    /// Sets the variables that give a test program the addresses of the servers.
     pub(crate) fn announce(&self, command: &mut Command) {
         for service in &self.0 {
             command.env(service.kind.variable, &service.url);

@@ -1,4 +1,4 @@
-//! A PostgreSQL to throw away.
+//! A temporary PostgreSQL.
 
 use std::fs;
 use std::io::{self, Read as _, Write as _};
@@ -21,7 +21,7 @@ pub(super) const KIND: Kind = Kind {
     url: |port| format!("postgres://postgres@127.0.0.1:{port}/postgres"),
 };
 
-/// A folder is taken only where the whole server is: some systems have a client's programs alone on `PATH`.
+/// Returns a folder with the whole server: some systems only have a client's programs on `PATH`.
 fn find() -> Option<PathBuf> {
     process::search_path().chain(usual_places()).find(|folder| {
         ["initdb", "postgres"]
@@ -30,7 +30,7 @@ fn find() -> Option<PathBuf> {
     })
 }
 
-/// Where packages put what they keep off `PATH`, the newest version first.
+/// Returns the places where packages install programs outside `PATH`, the newest version first.
 fn usual_places() -> Vec<PathBuf> {
     let mut places = versions(Path::new("/usr/lib/postgresql"), "");
     places.push("/usr/local/pgsql/bin".into());
@@ -41,7 +41,8 @@ fn usual_places() -> Vec<PathBuf> {
     places
 }
 
-/// The `bin` folders of all versions in `parent`, whose names are a prefix and a number; the highest number comes first.
+/// Returns the `bin` folders of all versions in `parent`, whose names are a prefix and a number; the highest number comes
+/// first.
 fn versions(parent: &Path, prefix: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(parent).into_iter().flatten().flatten();
     let mut found: Vec<(u32, PathBuf)> = entries
@@ -54,13 +55,15 @@ fn versions(parent: &Path, prefix: &str) -> Vec<PathBuf> {
     found.into_iter().map(|(_, folder)| folder).collect()
 }
 
-/// For tests, without fsync: what a power cut would cost is thrown away anyhow. The log has to leave room for the data in memory.
+/// The settings for tests, without fsync: the data that a power cut could lose is deleted anyway. The log has to leave room for
+/// the data in memory.
 const THROWN_AWAY: &str = "-c shared_buffers=64MB -c fsync=off -c synchronous_commit=off -c full_page_writes=off \
     -c wal_level=minimal -c max_wal_senders=0 -c max_wal_size=256MB";
-/// For measurements, as an operator would have it: what is acknowledged survives a power cut, and the data fit in memory.
+/// The settings for measurements, as an operator would have them: confirmed data survives a power cut, and the data fits in
+/// memory.
 const DURABLE: &str = "-c shared_buffers=512MB -c max_wal_size=4GB";
 
-/// Connections are many because every test has a database, and so pools, of its own.
+/// Starts a server with many connections, because every test has a database, and so pools, of its own.
 fn start(programs: &Path, medium: Medium, settings: &str) -> Result<Server> {
     Server::start(&Recipe {
         label: "postgres",
@@ -76,8 +79,8 @@ fn start(programs: &Path, medium: Medium, settings: &str) -> Result<Server> {
     })
 }
 
-/// A PostgreSQL to measure, with its own programs beside it. It is always one of this machine's and never one that the
-/// environment names, whose settings and neighbours are unknown.
+/// A PostgreSQL for measurements, with its own programs beside it. It is always one of this machine and never one that the
+/// environment names, whose settings and other load are unknown.
 pub(crate) struct DurablePostgres {
     programs: PathBuf,
     server: Server,
@@ -97,7 +100,7 @@ impl DurablePostgres {
         (KIND.url)(self.server.port())
     }
 
-    /// What the server answers to a statement.
+    /// Returns the server's answer to a statement.
     pub(crate) fn execute(&self, sql: &str) -> Result<String> {
         let mut psql = Command::new(self.program("psql")?);
         psql.args(["--no-psqlrc", "--quiet", "--tuples-only", "--no-align"]);
@@ -105,7 +108,7 @@ impl DurablePostgres {
         process::output(&mut psql)
     }
 
-    /// One of the programs that come with the server: beside it, beside what its links lead to, or on `PATH`.
+    /// Returns one of the programs that come with the server: beside it, beside the target of its links, or on `PATH`.
     pub(crate) fn program(&self, name: &str) -> Result<PathBuf> {
         let linked = self.programs.join("postgres").canonicalize().ok();
         let folders = [
@@ -120,7 +123,7 @@ impl DurablePostgres {
             .ok_or_else(|| Error::new(format!("PostgreSQL's {name} is not on this machine: {}", KIND.hint)))
     }
 
-    /// The server's first process, of which all others are children.
+    /// Returns the server's first process, the parent of all others.
     pub(crate) fn process(&self) -> Result<u32> {
         let file = self.server.folder().join("data/postmaster.pid");
         let text = fs::read_to_string(&file).context(|| format!("{} cannot be read", file.display()))?;
@@ -129,8 +132,8 @@ impl DurablePostgres {
     }
 }
 
-/// Logs in. Only a server that accepts work answers a start-up message with an `R`, for "authentication"; while it
-/// starts, and when it is full, it answers with an error.
+/// Logs in. Only a server that is ready answers a start-up message with an `R`, for "authentication"; while it starts, and when
+/// it is full, it answers with an error.
 fn probe(port: u16) -> io::Result<bool> {
     let mut connection = connect(port)?;
     const PROTOCOL_3_0: u32 = 3 << 16;

@@ -1,4 +1,4 @@
-//! A Redis, or its continuation Valkey, to throw away.
+//! A temporary Redis, or its fork Valkey.
 
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;

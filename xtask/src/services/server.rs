@@ -1,4 +1,4 @@
-//! A server process that cannot outlive this program.
+//! A server process that ends with this program.
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -11,40 +11,40 @@ use super::home::{Home, Medium};
 use crate::error::{Context as _, Error, Result};
 use crate::process;
 
-/// How to run a server. `prepare` and `serve` are lines of shell that run in the server's own folder with `$PORT` and
+/// The commands of a server. `prepare` and `serve` are lines of shell that run in the server's own folder with `$PORT` and
 /// `$LOCATION` set; `serve` is one simple command that stays in the foreground.
 pub(super) struct Recipe<'a> {
     pub(super) label: &'a str,
     /// Its program, or the folder of its programs.
     pub(super) location: &'a Path,
-    /// Where its data are kept.
+    /// The medium for its data.
     pub(super) medium: Medium,
     pub(super) prepare: &'a str,
     pub(super) serve: &'a str,
-    /// The signal that ends it at once; nothing of its data is worth a tidy end.
+    /// The signal that ends it at once; its data is not needed any longer.
     pub(super) stop: &'a str,
-    /// Whether one that serves answers on this port.
+    /// Returns whether a server is ready on this port.
     pub(super) probe: fn(u16) -> io::Result<bool>,
 }
 
 /// A running server. Dropping it stops the server and removes its folder.
 ///
-/// A shell, the keeper, starts the server and holds the reading end of a pipe. When the pipe's other end closes, because
-/// this value was dropped or because this program is gone, killed even, the keeper stops the server and removes the folder.
-/// That needs no signal handler: the kernel closes the pipe whatever happens to us. The keeper has a process group of its
-/// own, so that Ctrl-C ends us and not the keeper.
+/// A shell, the keeper, starts the server and holds the reading end of a pipe. When the pipe's other end closes, because this
+/// value was dropped or this program ended, even if it was killed, the keeper stops the server and removes the folder. That
+/// needs no signal handler: the kernel closes the pipe in every case. The keeper has a process group of its own, so that Ctrl-C
+/// ends this program and not the keeper.
 pub(super) struct Server {
     keeper: Child,
     lifeline: Option<ChildStdin>,
     port: u16,
-    /// Removes what a keeper leaves behind that ended before it was asked to.
+    /// The folder, which is removed here if a keeper ended too early.
     home: Home,
 }
 
 const LOG: &str = "server.log";
 
 impl Server {
-    /// Starts a server and waits until it serves.
+    /// Starts a server and waits until it is ready.
     pub(super) fn start(recipe: &Recipe<'_>) -> Result<Self> {
         const ATTEMPTS: usize = 3;
         let mut failure = None;
@@ -63,7 +63,7 @@ impl Server {
         self.port
     }
 
-    /// Where it keeps its files.
+    /// Returns the folder of its files.
     pub(super) fn folder(&self) -> &Path {
         self.home.path()
     }
@@ -108,13 +108,13 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         drop(self.lifeline.take());
-        // It ends when the server has; there is nothing to do about a keeper that cannot be waited for.
+        // It ends when the server has; a failure to wait for a keeper is ignored.
         let _ = self.keeper.wait();
     }
 }
 
-/// A process in the background gets its standard input from nowhere, so it is passed on by descriptor 3. The watcher is ended
-/// with the server, so that it does not kill a process that has the server's number next.
+/// Returns the script of the keeper. A background process has no standard input, so the pipe is passed on as descriptor 3. The
+/// watcher ends with the server, so that it does not kill a later process with the server's id.
 fn keeper_script(recipe: &Recipe<'_>) -> String {
     let Recipe {
         prepare, serve, stop, ..
@@ -135,14 +135,14 @@ if [ -e stopping ]; then cd / && rm -rf "$FOLDER"; fi
     )
 }
 
-/// A connection for a probe, which does not wait for ever.
+/// Opens a connection for a probe, which does not wait for ever.
 pub(super) fn connect(port: u16) -> io::Result<TcpStream> {
     let connection = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
     connection.set_read_timeout(Some(Duration::from_secs(2)))?;
     Ok(connection)
 }
 
-/// A port that is free just now.
+/// Returns a port that is currently free.
 pub(crate) fn free_port() -> Result<u16> {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
         .and_then(|listener| listener.local_addr())
@@ -157,7 +157,7 @@ mod tests {
 
     use super::*;
 
-    /// Serves nothing, and writes down its process id.
+    /// A recipe that serves nothing, and writes its process id to a file.
     fn idle() -> Recipe<'static> {
         Recipe {
             label: "idle",
@@ -204,7 +204,7 @@ mod tests {
     fn the_keeper_alone_cleans_up_when_the_pipe_closes() {
         let mut server = Server::start(&idle()).unwrap();
         let (process, folder) = (process_of(&server), server.home.path().to_owned());
-        // What the kernel does for a program that was killed.
+        // The kernel does the same for a program that was killed.
         drop(server.lifeline.take());
         server.keeper.wait().unwrap();
         assert!(!is_running(&process));

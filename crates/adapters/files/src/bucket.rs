@@ -20,19 +20,19 @@ use tokio::{runtime::Handle, time::timeout};
 
 use crate::{client::RingConnector, key};
 
-/// How many bytes are sent at once: the least that S3 takes as a part of an upload. As much is in memory for each upload.
+/// The number of bytes sent at once: the minimum that S3 accepts as a part of an upload. As much is in memory for each upload.
 const PART_BYTES: usize = 5 * 1024 * 1024;
-/// How long a server may pause while it sends content.
+/// The maximum pause of a server while it sends content.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
-/// How often a request is repeated, and for how long. A person may be waiting for it.
+/// The maximum number of retries of a request, and the time for them. A person may be waiting for it.
 const MAX_RETRIES: usize = 4;
 const RETRY_TIMEOUT: Duration = Duration::from_secs(30);
-/// No file is ever kept below this.
+/// The key prefix of the connection test. No file is ever stored below it.
 const PING: &str = ".ping";
 
 /// Keeps files in a bucket.
 ///
-/// A server that dies during an upload leaves the parts that were sent; a rule of the bucket's life cycle
+/// If a server dies during an upload, the parts already sent remain; a rule of the bucket's life cycle
 /// (`AbortIncompleteMultipartUpload`) removes them.
 #[derive(Debug)]
 pub(crate) struct BucketStore {
@@ -46,7 +46,7 @@ impl BucketStore {
         prefix: &str,
         variables: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Self, FileStoreError> {
-        // Not every server knows how to delete many files at once, which nothing here does.
+        // Deleting many files at once is disabled: some servers do not support it, and nothing here uses it.
         let mut builder = AmazonS3Builder::new().with_config(AmazonS3ConfigKey::DisableBulkDelete, "true");
         for (name, value) in variables {
             if let Some(key) = aws_key(&name) {
@@ -75,7 +75,7 @@ impl BucketStore {
         self.business(business).join(key::shard(name)).join(name.as_str())
     }
 
-    /// The file that an object of this business is; `None` if it is not one of ours.
+    /// Returns the file that an object of this business is; `None` if it is not one of ours.
     fn listed(&self, business: BusinessId, object: &ObjectMeta) -> Option<ListedFile> {
         let own = self.business(business);
         let mut parts = object.location.prefix_match(&own)?;
@@ -106,7 +106,7 @@ impl BucketStore {
     }
 }
 
-/// The setting that this variable of the environment is for.
+/// Returns the setting for this environment variable.
 fn aws_key(variable: &str) -> Option<AmazonS3ConfigKey> {
     let key = variable.starts_with("AWS_").then(|| variable.to_ascii_lowercase())?;
     key.parse().ok()
@@ -131,7 +131,7 @@ impl FileStore for BucketStore {
         if size > PART_BYTES as u64 {
             return self.put_parts(&path, first, parts).await.map_err(FileStoreError);
         }
-        // Nothing more comes, or it is an error.
+        // The content has ended, or this is an error.
         parts.next().await.map_err(FileStoreError)?;
         self.bucket.put(&path, first).await.map(drop).map_err(failed)
     }
@@ -142,7 +142,7 @@ impl FileStore for BucketStore {
         name: &FileName,
         range: Option<ByteRange>,
     ) -> Result<Option<OpenFile>, FileStoreError> {
-        // HTTP has no word for a range without bytes.
+        // HTTP cannot express a range without bytes.
         let is_empty = range.is_some_and(|range| range.end <= range.start);
         let options = GetOptions {
             range: range
@@ -208,9 +208,9 @@ impl FileStore for BucketStore {
             let payload = || PutPayload::from(installation.as_bytes().to_vec());
             let put = self.bucket.put_opts(&path, payload(), PutMode::Create.into()).await;
             match put {
-                // Read it: another server may have been first.
+                // The stored value is read: another server may have been first.
                 Ok(_) | Err(Error::AlreadyExists { .. }) => {}
-                // A server that knows no conditions.
+                // The server does not support conditions.
                 Err(Error::NotImplemented { .. }) => {
                     self.bucket.put(&path, payload()).await.map(drop).map_err(failed)?;
                 }
@@ -219,7 +219,7 @@ impl FileStore for BucketStore {
         }
     }
 
-    /// When a file was put aside, the bucket notes by itself: what is copied there is new.
+    /// Copies the object aside. The bucket records the time by itself: a copy is new.
     async fn quarantine(&self, business: BusinessId, name: &FileName, _: Timestamp) -> Result<(), FileStoreError> {
         let aside = self.aside().join(business.to_string());
         let aside = aside.join(key::shard(name)).join(name.as_str());
@@ -247,7 +247,7 @@ impl FileStore for BucketStore {
         Ok(deleted)
     }
 
-    /// Lists what is never there: that proves the address, the bucket and the credentials, and costs as little as possible.
+    /// Lists a prefix that is always empty. This proves the address, the bucket and the credentials at the lowest cost.
     async fn ping(&self) -> Result<(), FileStoreError> {
         let nothing = self.prefix.clone().join(PING);
         let found = self.bucket.list(Some(&nothing)).try_next().await;
@@ -255,7 +255,7 @@ impl FileStore for BucketStore {
     }
 }
 
-/// Whether an object is a file that is kept aside.
+/// Returns true if an object is a file that is kept aside.
 fn is_aside(object: &Path, aside: &Path) -> bool {
     let Some(mut parts) = object.prefix_match(aside) else {
         return false;
@@ -267,18 +267,18 @@ fn is_aside(object: &Path, aside: &Path) -> bool {
     key::business(business.as_ref()).is_some() && key::file(shard.as_ref(), name.as_ref()).is_some()
 }
 
-/// Content in parts as S3 takes them.
+/// Content in parts of the size that S3 accepts.
 struct Parts {
-    /// It is asked for more behind its end.
+    /// The content. It is fused, since it is polled again after its end.
     content: Fuse<ContentStream>,
-    /// What came with the part before.
+    /// The rest of the chunk from which the previous part was filled.
     rest: Bytes,
-    /// How many bytes have yet to come.
+    /// The number of bytes that are still to come.
     missing: u64,
 }
 
 impl Parts {
-    /// The next [`PART_BYTES`], or fewer at the end and none behind it.
+    /// Returns the next [`PART_BYTES`], or fewer at the end and none after it.
     async fn next(&mut self) -> Result<PutPayload, BoxError> {
         let (mut part, mut room) = (Vec::new(), PART_BYTES);
         while room > 0 {
@@ -303,7 +303,7 @@ impl Parts {
     }
 }
 
-/// An upload that is given up unless it was completed.
+/// An upload that is aborted on drop unless it was completed.
 struct Unfinished(Option<Box<dyn MultipartUpload>>);
 
 impl Unfinished {
@@ -322,14 +322,14 @@ impl Unfinished {
 
     async fn abort(&mut self) {
         if let Some(mut upload) = self.0.take() {
-            // The rule of the bucket's life cycle removes what cannot be removed now.
+            // If it cannot be removed now, the rule of the bucket's life cycle removes it.
             let _ = upload.abort().await;
         }
     }
 }
 
 impl Drop for Unfinished {
-    /// The caller went away while content was sent.
+    /// Aborts the upload if the caller has gone while content was sent.
     fn drop(&mut self) {
         if let (Some(upload), Ok(runtime)) = (self.0.take(), Handle::try_current()) {
             runtime.spawn(async move { Self(Some(upload)).abort().await });
@@ -337,7 +337,7 @@ impl Drop for Unfinished {
     }
 }
 
-/// The same content, which fails when the server pauses for too long.
+/// Returns the same content, which fails if the server pauses for too long.
 fn patient(content: ContentStream) -> ContentStream {
     stream::try_unfold(content, |mut content| async move {
         let next = timeout(READ_TIMEOUT, content.try_next()).await??;

@@ -1,4 +1,4 @@
-//! The HTTP client that a bucket is reached with.
+//! The HTTP client for buckets.
 
 use std::{fmt, io, sync::Arc, time::Duration};
 
@@ -18,9 +18,9 @@ use object_store::{
 };
 use rustls::crypto::ring;
 
-/// How long a server may take to accept a connection.
+/// The maximum time for a server to accept a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a server may take to receive a request and to begin its answer.
+/// The maximum time for a server to receive a request and begin its answer.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Makes clients that verify servers by the roots of webpki-roots, as every other part of the server does, and use no proxy.
@@ -72,7 +72,7 @@ impl HttpService for RingClient {
     }
 }
 
-/// What object_store repeats a request for.
+/// Returns the kind of an error, by which object_store decides whether to repeat the request.
 fn kind(error: &Error) -> HttpErrorKind {
     if error.is_connect() {
         return HttpErrorKind::Connect;
@@ -87,6 +87,6 @@ fn kind(error: &Error) -> HttpErrorKind {
         }
         source = error.source();
     }
-    // The server closed a connection that it had kept open, before it read the request.
+    // The server closed an idle connection before it read the request.
     HttpErrorKind::Request
 }

@@ -19,15 +19,14 @@ use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _, AsyncWriteExt as _};
 
 use crate::key;
 
-/// The folder of files that are being written. It is beside those of the businesses, so that a finished file only changes its
-/// name.
+/// The folder of files that are being written. It is beside those of the businesses, so that a finished file is only renamed.
 const STAGING: &str = ".staging";
-/// How old a file there is when nobody writes it any more: a server died while it did.
+/// The age from which a file in that folder is abandoned: a server died while it wrote it.
 const ABANDONED_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
-/// How many bytes of a file are read at once.
+/// The number of bytes of a file that are read at once.
 const CHUNK_BYTES: usize = 64 * 1024;
 
-/// Distinguishes what this process writes at the same time.
+/// Numbers the files that this process writes at the same time.
 static WRITTEN: AtomicU64 = AtomicU64::new(0);
 
 /// Keeps files in a folder. Only the account that the server runs under can read them.
@@ -43,18 +42,18 @@ impl FolderStore {
         Ok(store)
     }
 
-    /// Makes the folders, and removes what servers that died left unfinished.
+    /// Makes the folders, and removes unfinished files of servers that died.
     fn prepare(&self) -> io::Result<()> {
         let staging = self.root.join(STAGING);
         make_folder(&self.root)?;
         make_folder(&staging)?;
-        // The clock of the file system is the one that it dates files by.
+        // The time is that of the file system, by which it dates files.
         let now = probe(&staging)?;
         for entry in std::fs::read_dir(&staging)?.flatten() {
             let age = entry.metadata().and_then(|metadata| metadata.modified());
             let age = age.map(|modified| now.duration_since(modified).unwrap_or_default());
             if age.is_ok_and(|age| age > ABANDONED_AFTER) {
-                // Another server may have removed it first; a leftover costs nothing but its place.
+                // Another server may have removed it first; a leftover only takes up space.
                 let _ = std::fs::remove_file(entry.path());
             }
         }
@@ -69,7 +68,7 @@ impl FolderStore {
         self.business(business).join(key::shard(name)).join(name.as_str())
     }
 
-    /// Makes a finished file appear under its name, durably.
+    /// Gives a finished file its name, durably.
     fn publish(&self, mut staged: Staged, business: BusinessId, name: &FileName) -> io::Result<()> {
         let path = self.path(business, name);
         let own = self.business(business);
@@ -84,7 +83,7 @@ impl FolderStore {
         Ok(())
     }
 
-    /// The files of a business, read one shard at a time.
+    /// Lists the files of a business, reading one shard at a time.
     fn listed(&self, business: BusinessId, after: Option<&FileName>, limit: usize) -> io::Result<Vec<ListedFile>> {
         let folder = self.business(business);
         let first_shard = after.map_or("", key::shard);
@@ -106,7 +105,7 @@ impl FolderStore {
                         stored: timestamp(metadata.modified()?),
                     }),
                     Ok(_) => {}
-                    // It was deleted meanwhile.
+                    // The folder was deleted meanwhile.
                     Err(error) if error.kind() == ErrorKind::NotFound => {}
                     Err(error) => return Err(error),
                 }
@@ -115,14 +114,14 @@ impl FolderStore {
         Ok(listed)
     }
 
-    /// The installation that is noted, `installation` if none was.
+    /// Returns the recorded installation, or records `installation` if there is none.
     fn claimed(&self, installation: &str) -> io::Result<String> {
         let path = self.root.join(key::INSTALLATION);
         let staged = self.root.join(STAGING).join(unique("installation"));
         let mut options = OpenOptions::new();
         let mut file = options.write(true).create_new(true).mode(0o600).open(&staged)?;
         let written = io::Write::write_all(&mut file, installation.as_bytes()).and_then(|()| file.sync_all());
-        // It is there whole or not at all, and another server may have been first.
+        // The file is complete or missing, and another server may have been first.
         let linked = written.and_then(|()| std::fs::hard_link(&staged, &path));
         std::fs::remove_file(&staged)?;
         match linked {
@@ -133,12 +132,13 @@ impl FolderStore {
         Ok(std::fs::read_to_string(path)?.trim().to_owned())
     }
 
-    /// Moves a file to those that are kept aside. When that was, it says itself.
+    /// Moves a file to those that are kept aside. Its time of change is the time of the move.
     fn set_aside(&self, business: BusinessId, name: &FileName, now: Timestamp) -> io::Result<()> {
         let path = self.path(business, name);
         let shard = self.aside().join(business.to_string()).join(key::shard(name));
         let seconds = u64::try_from(now.epoch_seconds()).unwrap_or_default();
-        // Before it is moved: a server that dies in between leaves a young file, and not one that was long kept aside.
+        // The time is set before the move: if a server dies in between, the file is young, and not one that was kept aside for
+        // long.
         match File::open(&path)
             .and_then(|file| file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)))
         {
@@ -171,7 +171,7 @@ impl FolderStore {
                     });
                     match gone {
                         Ok(gone) => deleted += usize::from(gone),
-                        // Another server was first, or people brought it back.
+                        // Another server was first, or people restored it.
                         Err(error) if error.kind() == ErrorKind::NotFound => {}
                         Err(error) => return Err(error),
                     }
@@ -181,7 +181,7 @@ impl FolderStore {
         Ok(deleted)
     }
 
-    /// Does in a thread of its own what waits for the disk.
+    /// Runs work that waits for the disk on a thread of its own.
     async fn blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Self) -> io::Result<T> + Send + 'static,
@@ -252,7 +252,7 @@ impl FileStore for FolderStore {
         self.blocking(|store| {
             let mut businesses = Vec::new();
             for business in entries(&store.root)?.iter().filter_map(|name| key::business(name)) {
-                // The folders of a business stay when its files go.
+                // The folders of a business remain after its files are deleted.
                 if !store.listed(business, None, 1)?.is_empty() {
                     businesses.push(business);
                 }
@@ -281,7 +281,7 @@ impl FileStore for FolderStore {
     }
 }
 
-/// A file that is being written; it goes unless it is published.
+/// A file that is being written; it is removed on drop unless it is published.
 struct Staged {
     path: PathBuf,
     is_published: bool,
@@ -299,19 +299,19 @@ impl Staged {
 impl Drop for Staged {
     fn drop(&mut self) {
         if !self.is_published {
-            // There may be none yet; one that stays is removed when a server starts.
+            // There may be no file yet; one that remains is removed when a server starts.
             let _ = std::fs::remove_file(&self.path);
         }
     }
 }
 
-/// A name that nothing else writes under.
+/// Returns a name that no other writer uses.
 fn unique(name: &str) -> String {
     let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
     format!("{name}.{}.{number}", process::id())
 }
 
-/// Writes content of that length, durably but for the file's name.
+/// Writes content of that length durably; only the file's name is not durable yet.
 async fn write(path: &Path, size: u64, mut content: ContentStream) -> Result<(), BoxError> {
     let mut options = tokio::fs::OpenOptions::new();
     let mut file = options.write(true).create_new(true).mode(0o600).open(path).await?;
@@ -331,7 +331,7 @@ async fn write(path: &Path, size: u64, mut content: ContentStream) -> Result<(),
     Ok(())
 }
 
-/// The next `length` bytes of a file.
+/// Returns the next `length` bytes of a file.
 fn read(file: tokio::fs::File, length: u64) -> ContentStream {
     stream::try_unfold((file, length), |(mut file, left)| async move {
         if left == 0 {
@@ -349,7 +349,7 @@ fn read(file: tokio::fs::File, length: u64) -> ContentStream {
     .boxed()
 }
 
-/// Makes a folder and those that it is in, durably, if they are missing.
+/// Makes a folder and its missing parents, durably.
 fn make_folder(path: &Path) -> io::Result<()> {
     if path.is_dir() {
         return Ok(());
@@ -363,7 +363,7 @@ fn make_folder(path: &Path) -> io::Result<()> {
     }
 }
 
-/// The names in a folder, in order; none if there is no such folder. No file of ours has a name that is not UTF-8.
+/// Returns the names in a folder, in order; none if the folder does not exist. Our files never have names that are not UTF-8.
 fn entries(folder: &Path) -> io::Result<Vec<String>> {
     let found = match std::fs::read_dir(folder) {
         Ok(found) => found,
@@ -378,7 +378,7 @@ fn entries(folder: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// Writes and removes a file, and answers when the file system says that it was.
+/// Writes and removes a file, and returns the file system's time of the write.
 fn probe(folder: &Path) -> io::Result<SystemTime> {
     let path = folder.join(unique("probe"));
     let mut file = OpenOptions::new()

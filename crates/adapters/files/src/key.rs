@@ -1,34 +1,34 @@
-//! The parts of the keys under which files are kept.
+//! The parts of the keys under which files are stored.
 
 use forecourt_files::FileName;
 use forecourt_kernel::BusinessId;
 
-/// How many characters of a name say which part of a business's files it is in.
+/// The number of leading characters of a name that select the shard.
 const SHARD_CHARACTERS: usize = 2;
 
-/// What says whose installation's files these are.
+/// The key that records the installation that owns the files.
 pub(crate) const INSTALLATION: &str = ".installation";
-/// Where files lie that are kept aside, by business and part as elsewhere.
+/// The prefix of files that are kept aside; below it they are stored by business and shard as elsewhere.
 pub(crate) const QUARANTINE: &str = ".quarantine";
 
-/// The part of its business's files that a file is in.
+/// Returns the shard of its business's files that a file is in.
 pub(crate) fn shard(name: &FileName) -> &str {
     name.as_str().get(..SHARD_CHARACTERS).unwrap_or_default()
 }
 
-/// Whether a part of a business's files can be called that.
+/// Returns true if a shard of a business's files can have that name.
 pub(crate) fn is_shard(text: &str) -> bool {
     let is_hexadecimal = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     text.len() == SHARD_CHARACTERS && text.bytes().all(is_hexadecimal)
 }
 
-/// The business whose files are under this part of a key; `None` if it is not written as this crate writes it.
+/// Returns the business whose files are under this part of a key; `None` if it is not in the form that this crate writes.
 pub(crate) fn business(text: &str) -> Option<BusinessId> {
     let business: BusinessId = text.parse().ok()?;
     (business.to_string() == text).then_some(business)
 }
 
-/// The file whose key ends with these parts.
+/// Returns the file whose key ends with these parts.
 pub(crate) fn file(shard: &str, name: &str) -> Option<FileName> {
     let file: FileName = name.parse().ok()?;
     (self::shard(&file) == shard).then_some(file)

@@ -1,14 +1,14 @@
-//! Where files are kept, as a setting says it.
+//! The location of files, as a setting describes it.
 
 use std::{fmt, path::PathBuf, str::FromStr};
 
 const FOLDER: &str = "file://";
 const BUCKET: &str = "s3://";
 
-/// Where files are kept.
+/// The location of files.
 ///
-/// `file:///var/lib/forecourt` is an absolute folder, `file://data/files` one below the folder that the server runs in; both
-/// are taken literally, without percent-decoding. `s3://bucket/prefix` is a bucket, and what the keys in it begin with.
+/// `file:///var/lib/forecourt` is an absolute folder, `file://data/files` one below the server's working directory; both are
+/// used literally, without percent-decoding. `s3://bucket/prefix` is a bucket with the prefix of the keys in it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum FileLocation {
     /// A folder of this machine.
@@ -17,12 +17,12 @@ pub enum FileLocation {
     Bucket {
         /// Its name.
         name: String,
-        /// What keys begin with, without slashes around it; may be empty.
+        /// The prefix of keys, without slashes around it; may be empty.
         prefix: String,
     },
 }
 
-/// The text says no place for files.
+/// The text is not a location of files.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{0}; expected file:///FOLDER, file://RELATIVE/FOLDER or s3://BUCKET[/PREFIX]")]
 pub struct InvalidFileLocation(&'static str);
@@ -58,12 +58,12 @@ impl FromStr for FileLocation {
     }
 }
 
-/// Whether a bucket can have this name: those of AWS, and of old buckets and other servers.
+/// Returns true if a bucket can have this name, by the rules of AWS, of old buckets and of other servers.
 fn is_bucket(text: &str) -> bool {
     (3..=255).contains(&text.len()) && is_segment(text)
 }
 
-/// Whether it is a part of a key that needs no escape anywhere.
+/// Returns true if it is a part of a key that needs no escape anywhere.
 fn is_segment(text: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
     !matches!(text, "" | "." | "..") && text.bytes().all(is_plain)

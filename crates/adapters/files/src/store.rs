@@ -1,4 +1,4 @@
-//! Files in one of the places that they can be kept in.
+//! A store of files in a folder or a bucket.
 
 use async_trait::async_trait;
 use forecourt_files::{ByteRange, ContentStream, FileName, FileStore, FileStoreError, ListedFile, OpenFile};
@@ -17,15 +17,15 @@ enum Place {
 }
 
 impl ObjectFileStore {
-    /// A store of files at that place.
+    /// Opens the store at that location.
     ///
-    /// A folder is made if it is missing, with access for this account alone. What a bucket needs besides its name comes from
-    /// the usual variables of the environment: `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_REGION`, for servers other
-    /// than Amazon's `AWS_ENDPOINT`, and `AWS_ALLOW_HTTP=true` for those without TLS. Whether the bucket can be reached shows
-    /// at the first [`ping`](FileStore::ping).
+    /// A missing folder is created, with access for this account only. The other settings of a bucket come from the usual
+    /// environment variables: `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_REGION`, for servers other than Amazon's
+    /// `AWS_ENDPOINT`, and `AWS_ALLOW_HTTP=true` for those without TLS. The bucket is contacted only by the first
+    /// [`ping`](FileStore::ping).
     ///
     /// # Errors
-    /// If the folder cannot be made or written, or the variables make no sense.
+    /// If the folder cannot be created or written, or the variables are invalid.
     pub fn open(location: &FileLocation) -> Result<Self, FileStoreError> {
         let variables = std::env::vars_os();
         Self::open_with(
@@ -34,7 +34,7 @@ impl ObjectFileStore {
         )
     }
 
-    /// The same with these variables instead of those of the environment.
+    /// Opens a store with these variables instead of those of the environment.
     ///
     /// # Errors
     /// As for [`ObjectFileStore::open`].

@@ -35,7 +35,7 @@ fn name(key: &str) -> FileName {
     format!("{key:a<32}.mp4").parse().unwrap()
 }
 
-/// So many megabytes in odd parts.
+/// Returns this number of megabytes, also split into odd parts.
 fn megabytes(count: usize) -> (Vec<u8>, Vec<Result<Bytes, BoxError>>) {
     let whole: Vec<u8> = (0..count * MEGABYTE)
         .map(|at| at.to_le_bytes()[1] ^ at.to_le_bytes()[2])
@@ -59,7 +59,7 @@ async fn it_keeps_the_contract() {
 
 #[tokio::test]
 async fn it_keeps_files_aside() {
-    // The moment that the server says it stored everything at.
+    // The time at which the server claims to have stored everything.
     let now = Timestamp::from_epoch_seconds(1_792_567_680);
     for location in ["s3://photos", "s3://photos/some/folder"] {
         let s3 = S3::start().await;
@@ -76,7 +76,7 @@ async fn it_keeps_the_contract_below_a_prefix() {
     assert!(state.objects.keys().all(|key| key.starts_with("dealers/files/")));
 }
 
-/// The same on a server that somebody started: `FORECOURT_TEST_S3=http://127.0.0.1:5000`, with an empty bucket `photos`.
+/// The same on a server that is started separately: `FORECOURT_TEST_S3=http://127.0.0.1:5000`, with an empty bucket `photos`.
 #[tokio::test]
 #[ignore = "needs the server that FORECOURT_TEST_S3 names"]
 async fn it_keeps_the_contract_on_another_server() {
@@ -150,7 +150,7 @@ async fn a_put_that_is_given_up_is_aborted() {
             assert!(futures_util::poll!(put.as_mut()).is_pending());
             tokio::task::yield_now().await;
         }
-        // The answer to the request that began it has yet to be read.
+        // The answer to the request that began it is still to be read.
         while !s3
             .state
             .lock()

@@ -32,7 +32,7 @@ fn content(text: &'static str) -> ContentStream {
     stream::iter([Ok(Bytes::from_static(text.as_bytes()))]).boxed()
 }
 
-/// What is being written, besides the folder for it.
+/// Returns the number of files that are being written.
 fn staged(folder: &Path) -> usize {
     fs::read_dir(folder.join(".staging")).unwrap().count()
 }
@@ -63,7 +63,7 @@ async fn it_keeps_files_aside() {
         0,
         "what is not ours stays"
     );
-    // As one server writes and another reads it.
+    // One server writes it and another reads it.
     assert_eq!(store(folder.path()).claim("third").await.unwrap(), "first");
 }
 

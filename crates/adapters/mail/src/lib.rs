@@ -1,9 +1,8 @@
-//! Sends the mails that the domain queues: over SMTP, or into a folder where no server is set up.
+//! Sends the mails that the domain queues: over SMTP, or into a folder if no server is configured.
 //!
-//! [`SmtpMailer`] and [`SpoolMailer`] are the kernel's [`Mailer`](forecourt_kernel::Mailer). Both write a mail the same
-//! way, on a [`MessageBuilder`]: plain text in RFC 5322 form, in which nothing that a mail says can become a header or a
-//! command. Neither logs anything, and no error of theirs names an address or quotes what a server said, since servers
-//! like to repeat addresses.
+//! [`SmtpMailer`] and [`SpoolMailer`] are the kernel's [`Mailer`](forecourt_kernel::Mailer). Both write a mail the same way, on
+//! a [`MessageBuilder`]: plain text in RFC 5322 form, in which no text of a mail can become a header or a command. Neither logs
+//! anything, and their errors neither name an address nor quote a server, since servers often repeat addresses.
 //!
 //! [`read_mail`] reads mails that others sent, from their files.
 

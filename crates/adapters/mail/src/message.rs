@@ -1,4 +1,4 @@
-//! From the domain's mail to the bytes that travel.
+//! Converts the domain's mail to a message in RFC 5322 form.
 
 use std::{
     sync::Arc,
@@ -18,10 +18,10 @@ use url::Host;
 /// The last second that a Date header can express: the end of the year 9999.
 const LAST_SECOND: u64 = 253_402_300_799;
 
-/// How long a `Message-ID` may be, in bytes: it has to fit on a line of its own.
-const LONGEST_ID: usize = 250;
+/// The maximum length of a `Message-ID` in bytes: it must fit on a line of its own.
+const MAX_ID_BYTES: usize = 250;
 
-/// What all mails have in common: who they are from, and where their dates and their Message-IDs come from.
+/// The settings that all mails share: their sender, and the sources of their dates and Message-IDs.
 pub struct MessageBuilder {
     from: Mailbox,
     clock: Arc<dyn Clock>,
@@ -32,14 +32,14 @@ pub struct MessageBuilder {
 pub(crate) struct OutgoingMessage {
     /// The text with its headers. All of it is ASCII.
     pub(crate) message: Message,
-    /// When it was written.
+    /// The time at which it was written.
     pub(crate) at: Timestamp,
-    /// What its Message-ID begins with: 32 hexadecimal digits, unique to it.
+    /// The beginning of its Message-ID: 32 hexadecimal digits, unique to it.
     pub(crate) id: String,
 }
 
 impl MessageBuilder {
-    /// Takes the sender as `noreply@example.com` or `Forecourt <noreply@example.com>`.
+    /// Makes a builder for the sender, given as `noreply@example.com` or `Forecourt <noreply@example.com>`.
     ///
     /// # Errors
     /// [`InvalidSender`] if it is neither.
@@ -50,12 +50,12 @@ impl MessageBuilder {
         Ok(Self { from, clock, random })
     }
 
-    /// The domain that mails come from.
+    /// Returns the domain that mails come from.
     pub(crate) fn domain(&self) -> &str {
         self.from.email.domain()
     }
 
-    /// Writes `mail`.
+    /// Builds the message of `mail`.
     pub(crate) fn write(&self, mail: &Mail) -> Result<OutgoingMessage, MailError> {
         let to = plain_address(&mail.to).ok_or_else(|| MailError::Refused(Box::new(NoAddress)))?;
         let at = self.clock.now();
@@ -81,13 +81,13 @@ impl MessageBuilder {
         Ok(OutgoingMessage { message, at, id })
     }
 
-    /// A `Message-ID` with its brackets: `text` as it is if it has a domain, else with the sender's. `None` if it cannot be one:
-    /// ids of mails that came in are as their senders wrote them.
+    /// Returns a `Message-ID` with its brackets: `text` unchanged if it has a domain, else with the sender's domain. `None` if
+    /// it cannot be one: ids of mails that came in are as their senders wrote them.
     fn message_id(&self, text: &str) -> Option<String> {
         let text = text.strip_prefix('<').unwrap_or(text);
         let text = text.strip_suffix('>').unwrap_or(text);
         let plain = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'<' | b'>');
-        if text.is_empty() || text.len() > LONGEST_ID || !text.bytes().all(plain) {
+        if text.is_empty() || text.len() > MAX_ID_BYTES || !text.bytes().all(plain) {
             return None;
         }
         Some(if text.contains('@') {
@@ -104,7 +104,7 @@ impl MessageBuilder {
     }
 }
 
-/// An address in the form that every server takes: ASCII, an international domain in its `xn--` form.
+/// Parses an address to the form that every server accepts: ASCII, an international domain in its `xn--` form.
 fn plain_address(text: &str) -> Option<Address> {
     let (user, domain) = text.rsplit_once('@')?;
     if !user.is_ascii() {
@@ -117,26 +117,26 @@ fn plain_address(text: &str) -> Option<Address> {
     Address::new(user, domain.to_string()).ok()
 }
 
-/// `text` as a header can carry it: each run of control characters, line breaks among them, is one space.
+/// Returns `text` in a form for headers: each run of control characters, including line breaks, is one space.
 fn one_line(text: &str) -> String {
     let words: Vec<_> = text.split(char::is_control).filter(|part| !part.is_empty()).collect();
     words.join(" ")
 }
 
-/// `text` with one sort of line break and without other control characters. A server that takes a bare carriage return
-/// for the end of a line would otherwise read on in the text as if it were commands.
+/// Returns `text` with one kind of line break and without other control characters. A server that accepts a bare carriage
+/// return as the end of a line could otherwise read the text after it as commands.
 fn plain_text(text: &str) -> String {
     let mut text = text.replace("\r\n", "\n").replace('\r', "\n");
     text.retain(|character| !character.is_control() || matches!(character, '\n' | '\t'));
     text
 }
 
-/// The text is no sender.
+/// The text is not a valid sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("must be an email address, with or without a name: noreply@example.com or Forecourt <noreply@example.com>")]
 pub struct InvalidSender;
 
-/// Says nothing of the address itself, since it ends up in logs.
+/// Hides the address itself, since the error ends up in logs.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("the recipient is no email address")]
 struct NoAddress;

@@ -1,4 +1,4 @@
-//! What can go wrong on the way to a mail server.
+//! Errors on the way to a mail server.
 
 use std::fmt;
 
@@ -7,27 +7,27 @@ use lettre::transport::smtp::{
     response::{Code, Severity},
 };
 
-/// Why a mail was not delivered.
+/// The reason why a mail was not delivered.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Problem {
-    /// The server said no. Its words are left out: they tend to repeat addresses.
+    /// The server refused. Its text is left out, since such texts often repeat addresses.
     #[error("the server answered {code} to the {step}")]
     Answer { step: Step, code: Code },
-    /// The server said nothing in time.
+    /// The server did not answer in time.
     #[error("the server did not answer in time")]
     Silence,
-    /// The server said something that is no SMTP.
+    /// The server's answer is not SMTP.
     #[error("the server's answer makes no sense")]
     Nonsense,
-    /// The credentials would have travelled in the clear.
+    /// The credentials would have been sent unencrypted.
     #[error("the server offers no TLS, and the password is not sent without (unless the URL says tls=none)")]
     Unguarded,
-    /// The server could not be reached, was lost, or failed to prove who it is.
+    /// The server could not be reached, was lost, or failed to prove its identity.
     #[error("the connection to the server failed")]
     Connection(#[source] Error),
 }
 
-/// What the server was asked to accept.
+/// The step that the server was to accept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Step {
     Greeting,
@@ -50,7 +50,7 @@ impl fmt::Display for Step {
 }
 
 impl Problem {
-    /// What lettre's errors mean at that step.
+    /// Returns a function that maps lettre's errors at that step.
     pub(crate) fn at(step: Step) -> impl Fn(Error) -> Self {
         move |error| match error.status() {
             Some(code) => Self::Answer { step, code },
@@ -59,8 +59,8 @@ impl Problem {
         }
     }
 
-    /// Whether the mail itself is at fault, and no further try can succeed. A server that turns away the greeting, the login or
-    /// the sender is set up wrongly, which an operator can mend.
+    /// Returns true if the mail itself is at fault, so that no further try can succeed. A server that refuses the greeting, the
+    /// login or the sender is configured wrongly, which an operator can correct.
     pub(crate) fn is_the_mails(&self) -> bool {
         let Self::Answer { step, code } = self else {
             return false;
@@ -68,7 +68,7 @@ impl Problem {
         matches!(step, Step::Recipient | Step::Content) && code.severity == Severity::PermanentNegativeCompletion
     }
 
-    /// Whether the server turned the recipient away for now, as one does that lets strangers try twice.
+    /// Returns true if the server refused the recipient temporarily, like one that lets strangers try twice.
     pub(crate) fn is_for_now(&self) -> bool {
         matches!(
             self,

@@ -1,4 +1,4 @@
-//! Mails that were received, read from files.
+//! Received mails, read from files.
 
 use forecourt_kernel::bounds::{MAX_MAIL_BYTES, MAX_MAIL_DEPTH, MAX_MAIL_PARTS};
 use mailparse::{
@@ -6,7 +6,7 @@ use mailparse::{
     parse_content_disposition, parse_content_type, parse_header, parse_mail,
 };
 
-/// How long a header may be that is read. Decoding takes the square of its length.
+/// The maximum length of a header that is read. Decoding takes the square of its length.
 const MAX_HEADER_BYTES: usize = 4 * 1024;
 
 /// The parts of a received mail that an answer needs.
@@ -14,7 +14,7 @@ const MAX_HEADER_BYTES: usize = 4 * 1024;
 pub struct ReceivedMail {
     /// Its `Message-ID`, without brackets; empty if it has none.
     pub message_id: String,
-    /// What its sender is called; empty if it does not say.
+    /// The name of its sender; empty if it has none.
     pub name: String,
     /// The address of its sender; empty if it has none.
     pub address: String,
@@ -26,25 +26,25 @@ pub struct ReceivedMail {
     pub attachments: Vec<String>,
 }
 
-/// The file is no mail, or none that is read.
+/// The file is not a mail, or not one that can be read.
 #[derive(Debug, thiserror::Error)]
 pub enum UnreadableMail {
-    /// It is not written as one.
+    /// It is malformed.
     #[error("this is no mail")]
     Malformed(#[from] MailParseError),
-    /// It has no header that a mail has.
+    /// It has none of a mail's headers.
     #[error("this is no mail: it has neither From nor Message-ID")]
     NoHeaders,
-    /// It is longer than mails are.
+    /// It is longer than a mail may be.
     #[error("the mail is longer than {} MiB", MAX_MAIL_BYTES / 1024 / 1024)]
     TooLong,
-    /// It has more parts than mails have.
+    /// It has more parts than a mail may have.
     #[error("the mail has more than {MAX_MAIL_PARTS} parts")]
     TooManyParts,
-    /// Its parts lie within each other beyond all use.
+    /// Its parts are nested too deep.
     #[error("the mail has parts nested more than {MAX_MAIL_DEPTH} deep")]
     NestedTooDeep,
-    /// One of its headers is longer than what may stand in it.
+    /// One of its headers is too long.
     #[error("the mail has a header {0} of more than {kib} KiB", kib = MAX_HEADER_BYTES / 1024)]
     LongHeader(&'static str),
 }
@@ -94,7 +94,7 @@ struct Entity<'a> {
     body: &'a [u8],
 }
 
-/// The headers that are read, of each the first one.
+/// The headers that are read; of several with one name, the first.
 #[derive(Default)]
 struct Headers<'a>(Vec<(&'static str, MailHeader<'a>)>);
 
@@ -145,13 +145,13 @@ impl<'a> Headers<'a> {
             .map(|(_, header)| header)
     }
 
-    /// What a header says; empty if it is missing.
+    /// Returns the value of a header; empty if it is missing.
     fn value(&self, name: &str) -> String {
         self.get(name).map(MailHeader::get_value).unwrap_or_default()
     }
 }
 
-/// What was found in the parts of a mail.
+/// The content found in the parts of a mail.
 #[derive(Default)]
 struct Content {
     parts: usize,
@@ -161,7 +161,7 @@ struct Content {
 }
 
 impl Content {
-    /// Reads a part, or the mail itself, that lies so deep.
+    /// Reads a part, or the mail itself, at this depth of nesting.
     fn read(&mut self, raw: &[u8], depth: usize) -> Result<(), UnreadableMail> {
         self.parts += 1;
         if self.parts > MAX_MAIL_PARTS {
@@ -180,7 +180,7 @@ impl Content {
         if disposition.disposition == DispositionType::Attachment || name.is_some() {
             self.attachments.push(line(name.map_or("unnamed", String::as_str)));
         } else {
-            // What cannot be decoded is passed over, and another part may say the same.
+            // A part that cannot be decoded is ignored; another part may have the same text.
             match content_type.mimetype.as_str() {
                 "text/plain" if self.plain.is_none() => self.plain = decoded(&headers, body),
                 "text/html" if self.html.is_none() => self.html = decoded(&headers, body),
@@ -199,7 +199,7 @@ impl Content {
     }
 }
 
-/// The text of a part that has no others within it.
+/// Returns the text of a part that has no parts of its own.
 fn decoded(headers: &Headers<'_>, body: &[u8]) -> Option<String> {
     let mut part = Vec::with_capacity(body.len() + 2 * MAX_HEADER_BYTES);
     for name in ["Content-Type", "Content-Transfer-Encoding"] {
@@ -212,7 +212,7 @@ fn decoded(headers: &Headers<'_>, body: &[u8]) -> Option<String> {
     parse_mail(&part).ok()?.get_body().ok()
 }
 
-/// The parts of a body between lines that begin with `--` and the boundary.
+/// Returns the parts of a body between lines that begin with `--` and the boundary.
 fn parts<'a>(body: &'a [u8], boundary: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
     let delimiter = move |line: &[u8]| {
         let end = line.strip_prefix(b"--")?.strip_prefix(boundary)?;
@@ -238,19 +238,19 @@ fn parts<'a>(body: &'a [u8], boundary: &'a [u8]) -> impl Iterator<Item = &'a [u8
                 return body.get(begin..end).map(without_line_end);
             }
         }
-        // The end is missing.
+        // The final boundary is missing.
         is_over = true;
         body.get(begin..).filter(|part| !part.is_empty())
     })
 }
 
-/// The line that ends a part belongs to the boundary.
+/// Removes the line end before a boundary, which belongs to the boundary.
 fn without_line_end(part: &[u8]) -> &[u8] {
     let part = part.strip_suffix(b"\n").unwrap_or(part);
     part.strip_suffix(b"\r").unwrap_or(part)
 }
 
-/// The name and the address of who wrote a mail; of several, the first.
+/// Returns the name and the address of a mail's writer; of several, the first.
 fn sender(headers: &Headers<'_>) -> (String, String) {
     let addresses = headers.get("From").and_then(|from| addrparse_header(from).ok());
     let senders = addresses.map(mailparse::MailAddrList::into_inner).unwrap_or_default();
@@ -264,7 +264,7 @@ fn sender(headers: &Headers<'_>) -> (String, String) {
     })
 }
 
-/// The text as one line.
+/// Returns the text as one line.
 fn line(text: &str) -> String {
     let words: Vec<&str> = text
         .split(|character: char| character.is_whitespace() || character.is_control())
@@ -273,7 +273,7 @@ fn line(text: &str) -> String {
     words.join(" ")
 }
 
-/// The text without what is no part of one.
+/// Returns the text without characters that do not belong in one.
 fn lines(text: &str) -> String {
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     let kept: String = text
@@ -283,7 +283,7 @@ fn lines(text: &str) -> String {
     kept.trim().to_owned()
 }
 
-/// What HTML says, roughly: for people who read it as plain text. Nothing of it is ever shown as HTML.
+/// Returns the text of HTML, roughly, for people who read it as plain text. It is never shown as HTML.
 fn without_markup(html: &str) -> String {
     let mut text = String::new();
     let mut rest = html;
@@ -297,7 +297,7 @@ fn without_markup(html: &str) -> String {
             .take_while(char::is_ascii_alphanumeric)
             .collect();
         match name.to_ascii_lowercase().as_str() {
-            // What these contain is for programs.
+            // Their content is for programs.
             "style" | "script" | "head" if !tag.starts_with('/') => {
                 let end = format!("</{name}");
                 let mut places = rest.as_bytes().windows(end.len());
@@ -309,7 +309,7 @@ fn without_markup(html: &str) -> String {
         }
     }
     text.push_str(rest);
-    // The ampersand last, so that nothing is decoded twice.
+    // The ampersand comes last, so that nothing is decoded twice.
     for (entity, character) in [
         ("&nbsp;", " "),
         ("&lt;", "<"),
@@ -379,7 +379,7 @@ mod tests {
         }
     }
 
-    /// A mail in which so many multiparts lie within each other, of which the last contains so many parts.
+    /// Returns a mail with this number of nested multiparts, of which the last has this number of parts.
     fn nested(levels: usize, parts: usize) -> String {
         let mut mail = String::from("From: a@example.com\r\n");
         for level in 0..levels {
@@ -409,7 +409,7 @@ mod tests {
                 "{name}"
             );
         }
-        // What is not read may be as long as it is.
+        // A header that is not read may have any length.
         assert!(read_mail(format!("From: a@example.com\r\nReferences: {words}\r\n\r\n").as_bytes()).is_ok());
         let long = format!("From: a@example.com\r\n\r\n{}", "x".repeat(MAX_MAIL_BYTES));
         assert!(matches!(refused(&long), UnreadableMail::TooLong));

@@ -1,4 +1,4 @@
-//! The mail server that mails are handed to: where it is, how the way to it is guarded, and how to get in.
+//! The mail server: its address, the encryption of the connection, and the login.
 
 use std::{net::IpAddr, time::Duration};
 
@@ -13,7 +13,7 @@ use url::{Host, Url};
 
 use crate::problem::{Problem, Step};
 
-/// How long one of the host's addresses may take to answer before the next one is tried.
+/// The time for one of the host's addresses to answer before the next one is tried.
 const EACH_ADDRESS: Duration = Duration::from_secs(3);
 
 /// A mail server, as its URL describes it.
@@ -23,20 +23,20 @@ pub(crate) struct Relay {
     security: Security,
     tls: TlsParameters,
     credentials: Option<Credentials>,
-    /// The name by which the server is greeted.
+    /// The name with which the server is greeted.
     hello: ClientId,
 }
 
-/// How the way to the server is guarded.
+/// The encryption of the connection to the server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Security {
     /// TLS from the first byte.
     Implicit,
-    /// TLS after STARTTLS, and no mail without.
+    /// TLS after STARTTLS; without it no mail is sent.
     Required,
-    /// TLS after STARTTLS if the server offers it. Credentials are not sent without.
+    /// TLS after STARTTLS if the server offers it. Without it no credentials are sent.
     IfOffered,
-    /// None.
+    /// No encryption.
     Plain,
 }
 
@@ -70,7 +70,7 @@ impl Relay {
         })
     }
 
-    /// Opens a connection that is ready for a mail.
+    /// Opens a connection and makes it ready for a mail.
     pub(crate) async fn connect(&self) -> Result<AsyncSmtpConnection, Problem> {
         let mut connection = self.open_connection().await.map_err(Problem::at(Step::Greeting))?;
         if let Some(credentials) = &self.credentials {
@@ -126,7 +126,7 @@ fn security(url: &Url, host: &str) -> Result<Security, InvalidSmtpUrl> {
         ("smtps", None | Some(Security::Required)) => Ok(Security::Implicit),
         ("smtps", _) => Err(InvalidSmtpUrl("asks for smtps without TLS")),
         ("smtp", Some(security)) => Ok(security),
-        // What does not leave the machine needs no guard, and local servers have self-signed certificates.
+        // A connection that does not leave the machine needs no encryption, and local servers have self-signed certificates.
         ("smtp", None) if is_this_machine(host) => Ok(Security::Plain),
         ("smtp", None) => Ok(Security::IfOffered),
         _ => Err(InvalidSmtpUrl("must begin with smtp:// or smtps://")),
@@ -137,7 +137,7 @@ fn is_this_machine(host: &str) -> bool {
     host.eq_ignore_ascii_case("localhost") || host.parse().is_ok_and(|address: IpAddr| address.is_loopback())
 }
 
-/// The text is no URL of a mail server. Says what is wrong without repeating it, since it may hold a password.
+/// The text is not the URL of a mail server. The message does not repeat it, since it may contain a password.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{0}; expected smtp://[USER:PASSWORD@]HOST[:PORT] or smtps://…")]
 pub struct InvalidSmtpUrl(&'static str);

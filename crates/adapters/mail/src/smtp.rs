@@ -23,19 +23,19 @@ use crate::{
     relay::Relay,
 };
 
-/// How long getting a connection may take, with TLS and login, and how long announcing a mail.
+/// The maximum time for opening a connection, with TLS and login, and for announcing a mail.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a server may take to accept a mail's content. Some look for spam meanwhile, and a mail given up then is sent
-/// twice.
+/// The maximum time for a server to accept a mail's content. Some check for spam meanwhile, and a mail that is given up then is
+/// sent twice.
 const CONTENT_TIMEOUT: Duration = Duration::from_secs(30);
-/// How many idle connections are kept for the next mails.
-const MOST_IDLE: usize = 4;
-/// How long an idle connection is trusted. Networks forget older ones without notifying either end.
+/// The number of idle connections that are kept for the next mails.
+const MAX_IDLE: usize = 4;
+/// The time for which an idle connection is used again. Networks drop older ones without notifying either end.
 const TRUSTED_FOR: Duration = Duration::from_secs(60);
 
-/// Hands mails to a mail server.
+/// Sends mails through a mail server.
 ///
-/// Connections are kept and used again, a few at the most. A mail takes 50 seconds at the longest.
+/// Connections are kept and used again, a few at the most. A mail takes at most 50 seconds.
 pub struct SmtpMailer {
     relay: Relay,
     messages: MessageBuilder,
@@ -49,10 +49,10 @@ struct Idle {
 }
 
 impl SmtpMailer {
-    /// Longer than any mail takes to be sent or given up.
-    pub const LONGEST_SEND: Duration = Duration::from_secs(60);
+    /// A time longer than sending or giving up any mail takes.
+    pub const MAX_SEND_TIME: Duration = Duration::from_secs(60);
 
-    /// A mailer that sends through the server at `url`. Nothing is connected before the first mail.
+    /// Makes a mailer that sends through the server at `url`. No connection is opened before the first mail.
     ///
     /// | URL | port | TLS |
     /// | --- | --- | --- |
@@ -76,10 +76,10 @@ impl SmtpMailer {
         })
     }
 
-    /// An idle connection that still answers, or else a new one.
+    /// Returns an idle connection that still answers, or else a new one.
     async fn connection(&self) -> Result<AsyncSmtpConnection, Problem> {
         while let Some(Idle { mut connection, since }) = self.with_idle(Vec::pop) {
-            // Reset rather than no-op: it also clears what a refused mail has left behind.
+            // Reset instead of no-op: it also clears the state after a refused mail.
             if since.elapsed() < TRUSTED_FOR && connection.command(Rset).await.is_ok() {
                 return Ok(connection);
             }
@@ -94,15 +94,15 @@ impl SmtpMailer {
     async fn deliver(&self, message: &Message) -> Result<(), Problem> {
         let mut connection = within(TIMEOUT, self.connection()).await?;
         let outcome = transfer(&mut connection, message).await;
-        // A connection whose last question was answered can be asked another one. Any other is closed: a late answer
-        // would pass for that to the next question.
+        // A connection whose last command was answered can be used again. Any other is closed: a late answer would be taken for
+        // that to the next command.
         if matches!(outcome, Ok(()) | Err(Problem::Answer { .. })) {
             self.with_idle(|idle| {
                 idle.push(Idle {
                     connection,
                     since: Instant::now(),
                 });
-                idle.truncate(MOST_IDLE);
+                idle.truncate(MAX_IDLE);
             });
         }
         outcome
@@ -116,14 +116,14 @@ impl Mailer for SmtpMailer {
         self.deliver(&letter.message).await.map_err(mail_error)
     }
 
-    /// Names the recipient to the server, on a connection of its own that ends there. A server that says "not now" counts as one
-    /// that takes the mail: a later try may succeed.
+    /// Announces the mail on a connection of its own that ends there. A server that answers "not now" counts as one that
+    /// accepts the mail: a later try may succeed.
     async fn check(&self, mail: &Mail) -> Result<(), MailError> {
         let letter = self.messages.write(mail)?;
         let ask = async {
             let mut connection = self.relay.connect().await?;
             let asked = announce(&mut connection, letter.message.envelope()).await;
-            // What was asked is answered: a farewell that fails changes nothing.
+            // The answer is known: a failure to quit changes nothing.
             let _ = connection.quit().await;
             asked
         };
@@ -156,7 +156,7 @@ async fn announce(connection: &mut AsyncSmtpConnection, envelope: &Envelope) -> 
     Ok(())
 }
 
-/// Takes one mail from its announcement to the server's acceptance.
+/// Transfers one mail, from its announcement to the server's acceptance.
 async fn transfer(connection: &mut AsyncSmtpConnection, message: &Message) -> Result<(), Problem> {
     let begin = async {
         announce(connection, message.envelope()).await?;

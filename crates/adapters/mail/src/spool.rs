@@ -18,22 +18,22 @@ use mailparse::parse_mail;
 
 use crate::{MessageBuilder, message::OutgoingMessage};
 
-/// What the name of a file ends with that is not whole yet.
+/// The suffix of the name of a file that is not complete yet.
 const UNFINISHED: &str = ".unfinished";
 
 /// Writes each mail into a folder as an `.eml` file, which any mail program opens.
 ///
-/// The files are named so that they sort by age. Only the account that the server runs under can read them, and they
-/// appear whole: a file is written under another name and then renamed, and is on disk when `send` returns.
+/// The files are named so that they sort by age. Only the account that the server runs under can read them, and they are never
+/// visible half-written: a file is written under another name and then renamed, and is on disk when `send` returns.
 pub struct SpoolMailer {
     folder: PathBuf,
     messages: MessageBuilder,
-    /// How many mails were written; distinguishes those of one second.
+    /// The number of mails written, which distinguishes those of one second.
     written: AtomicU32,
 }
 
 impl SpoolMailer {
-    /// A mailer that writes into `folder`, which is made when the first mail comes.
+    /// Makes a mailer that writes into `folder`, which is created for the first mail.
     pub fn new(folder: impl Into<PathBuf>, messages: MessageBuilder) -> Self {
         Self {
             folder: folder.into(),
@@ -69,7 +69,7 @@ impl Mailer for SpoolMailer {
     }
 }
 
-/// Removes the mails of a folder that `is_gone` chooses; answers how many.
+/// Removes the mails of a folder that `is_gone` selects; returns their number.
 async fn remove(
     folder: PathBuf,
     is_gone: impl Fn(&Path) -> io::Result<bool> + Send + 'static,
@@ -77,7 +77,7 @@ async fn remove(
     let removing = tokio::task::spawn_blocking(move || {
         let mut removed = 0;
         let entries = match std::fs::read_dir(&folder) {
-            // None was written yet.
+            // No mail was written yet.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
             entries => entries?,
         };
@@ -94,7 +94,7 @@ async fn remove(
                 Ok(())
             });
             match removal {
-                // Another took it away meanwhile.
+                // Another process removed it meanwhile.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 removal => removal?,
             }
@@ -108,7 +108,7 @@ async fn remove(
     removed.map_err(|error| MailError::Failed(Box::new(error)))
 }
 
-/// Whether a mail names the person, in its head or in its text.
+/// Returns true if a mail names the person, in its head or in its text.
 fn names(mail: &[u8], person: &Person) -> bool {
     let Ok(mail) = parse_mail(mail) else {
         return person.is_certainly_in(&String::from_utf8_lossy(mail));
@@ -119,11 +119,11 @@ fn names(mail: &[u8], person: &Person) -> bool {
     texts.any(|text| person.is_certainly_in(&text) || person.is_in_mail(&text))
 }
 
-/// Removes the mails in the spool `folder` whose files were last written before `before`, and what a writer that died has left of
-/// others; yields how many files that were. What else lies there stays.
+/// Removes the mails in the spool `folder` whose files were last written before `before`, and unfinished files of writers that
+/// died; returns the number of files. Other files remain.
 ///
 /// # Errors
-/// If the folder, or what lies in it, cannot be read or removed. A folder that is not there has no mails.
+/// If the folder, or a file in it, cannot be read or removed. A folder that does not exist has no mails.
 pub fn remove_spooled(folder: &Path, before: SystemTime) -> io::Result<usize> {
     let entries = match std::fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
@@ -136,7 +136,7 @@ pub fn remove_spooled(folder: &Path, before: SystemTime) -> io::Result<usize> {
             continue;
         }
         let gone = match entry.metadata() {
-            // Links are nothing that a mailer writes.
+            // A mailer never writes links.
             Ok(file) if file.is_file() && file.modified()? < before => std::fs::remove_file(entry.path()),
             Ok(_) => continue,
             Err(error) => Err(error),
@@ -151,20 +151,20 @@ pub fn remove_spooled(folder: &Path, before: SystemTime) -> io::Result<usize> {
     Ok(removed)
 }
 
-/// Whether a mailer gives a file this name, finished or not.
+/// Returns true if a mailer gives a file this name, finished or not.
 fn is_spooled(name: &str) -> bool {
     let unfinished = name.strip_prefix('.').and_then(|name| name.strip_suffix(UNFINISHED));
     unfinished.unwrap_or(name).ends_with(".eml")
 }
 
-/// A moment as file names carry it: `2026-01-31T235959Z`.
+/// Formats a moment for file names: `2026-01-31T235959Z`.
 fn stamp(at: Timestamp) -> String {
     let second = at.epoch_seconds().rem_euclid(86_400);
     let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
     format!("{}T{hour:02}{minute:02}{second:02}Z", at.date())
 }
 
-/// Makes a file of that name appear in `folder`, whole and durable.
+/// Creates a file with that name in `folder`, complete and durable.
 fn write(folder: &Path, name: &str, content: &[u8]) -> io::Result<()> {
     make_folder(folder)?;
     // Its name keeps programs that watch the folder from taking it for a mail.
@@ -179,7 +179,7 @@ fn write(folder: &Path, name: &str, content: &[u8]) -> io::Result<()> {
         .and_then(|()| file.sync_all())
         .and_then(|()| std::fs::rename(&unfinished, folder.join(name)));
     if written.is_err() {
-        // What went wrong first is what matters; the leftover is hidden and harmless.
+        // The first error is the one to report; the leftover is hidden and harmless.
         let _ = std::fs::remove_file(&unfinished);
     }
     written?;
@@ -188,7 +188,7 @@ fn write(folder: &Path, name: &str, content: &[u8]) -> io::Result<()> {
     folder.parent().map_or(Ok(()), sync_folder)
 }
 
-/// Makes a folder and those that it is in, durably, if they are missing.
+/// Makes a folder and its missing parents, durably.
 fn make_folder(path: &Path) -> io::Result<()> {
     if path.as_os_str().is_empty() || path.is_dir() {
         return Ok(());
@@ -201,7 +201,7 @@ fn make_folder(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes the names in a folder durable; the empty path is the current one.
+/// Makes the names in a folder durable; the empty path is the current folder.
 fn sync_folder(path: &Path) -> io::Result<()> {
     let path = if path.as_os_str().is_empty() {
         Path::new(".")

@@ -1,4 +1,4 @@
-//! Whatever file is imported as a mail, it is read or refused, and soon.
+//! Fuzz tests: any file that is imported as a mail is read or refused, and quickly.
 
 use std::{
     env,
@@ -65,7 +65,7 @@ const TOKENS: &[&[u8]] = &[
     b"<a#@example.com>",
 ];
 
-/// A stopwatch that is started.
+/// Starts a stopwatch.
 fn stopwatch() -> Stopwatch {
     let begin = Instant::now();
     Stopwatch::new(move || begin.elapsed(), env::var(SECONDS).ok().as_deref())
@@ -85,14 +85,14 @@ fn prove_fuzz_mime() {
     fuzz.run(&stopwatch(), read);
 }
 
-/// A mail of parts within each other.
+/// Returns a mail with nested parts.
 fn nested(levels: usize) -> Vec<u8> {
     let parts = |at| format!("Content-Type: multipart/mixed; boundary=b{at}\r\n\r\n--b{at}\r\n");
     let parts: String = (0..levels).map(parts).collect();
     format!("From: a@example.com\r\n{parts}\r\n").into_bytes()
 }
 
-/// A mail whose subject has so many encoded words.
+/// Returns a mail whose subject has this number of encoded words.
 fn encoded(words: usize) -> Vec<u8> {
     format!(
         "From: a@example.com\r\nSubject: {}\r\n\r\n",
@@ -107,7 +107,7 @@ fn prove_fuzz_mime_reads_no_more_than_its_bounds() {
     stopwatch().within(MAX_TIME, &encoded(1_000_000), &mut read);
 }
 
-/// That the proof can fail: what is bounded before it is decoded is not, here.
+/// Proves that the test can fail: here a header is decoded without a bound on its length.
 #[test]
 #[should_panic(expected = "took")]
 fn prove_fuzz_mime_finds_what_is_quadratic() {

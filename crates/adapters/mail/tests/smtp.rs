@@ -1,4 +1,4 @@
-//! Mails over SMTP, to a server that answers as each test sets it to.
+//! Mails over SMTP, to a server whose answers each test sets.
 
 #![expect(clippy::unwrap_used, reason = "what goes wrong in a test fails it")]
 
@@ -19,10 +19,10 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
-/// What a server says to a line in place of the usual; `Some("")` hangs up.
+/// The server's answer to a line in place of the usual one; `Some("")` hangs up.
 type Answers = fn(&str) -> Option<&'static str>;
 
-/// A mail server. It remembers every line that it was sent, each connection beginning with `(connected)`.
+/// A mail server. It records every line that it received, beginning with `(connected)` for each connection.
 struct Peer {
     address: SocketAddr,
     heard: Arc<Mutex<Vec<String>>>,
@@ -38,14 +38,14 @@ impl Peer {
         let heard = Arc::clone(&peer.heard);
         tokio::spawn(async move {
             while let Ok((connection, _)) = listener.accept().await {
-                // Ends with its connection; a client that went away is not the server's problem.
+                // The task ends with its connection; a client that disconnects is not the server's problem.
                 tokio::spawn(serve(connection, Arc::clone(&heard), answers));
             }
         });
         peer
     }
 
-    /// A mailer for this server. `login` and `parameters` are what the URL has before and behind the host.
+    /// Returns a mailer for this server. `login` and `parameters` are the parts of the URL before and after the host.
     fn mailer(&self, login: &str, parameters: &str) -> SmtpMailer {
         self.mailer_at("127.0.0.1", login, parameters)
     }
@@ -63,13 +63,13 @@ impl Peer {
         self.heard().iter().any(|line| line.starts_with(beginning))
     }
 
-    /// The mails that were handed over.
+    /// Returns the mails that were sent.
     fn mails(&self) -> Vec<String> {
         let heard = self.heard();
         let begins = heard.iter().enumerate().filter(|(_, line)| *line == "DATA");
         let content = |(at, _): (usize, &String)| {
             let lines = heard[at + 1..].iter().take_while(|line| *line != ".");
-            // A dot that begins a line is doubled on the way.
+            // A dot that begins a line is doubled in transfer.
             lines
                 .map(|line| line.strip_prefix('.').unwrap_or(line).to_owned() + "\r\n")
                 .collect()
@@ -232,7 +232,7 @@ async fn a_server_that_is_not_there_is_a_failure() {
     assert!(matches!(error, MailError::Failed(_)), "{error:?}");
 }
 
-/// The silence is that of the real server; only the waiting is cut short.
+/// The server really stays silent; only the waiting is shortened.
 #[tokio::test]
 async fn a_server_that_falls_silent_is_given_up() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -279,7 +279,7 @@ async fn credentials_are_sent_decoded() {
     );
 }
 
-/// An address by which the machine reaches itself, but which does not say so.
+/// An address by which the machine reaches itself, but which does not look local.
 const ELSEWHERE: &str = "0.0.0.0";
 
 #[tokio::test]

@@ -12,7 +12,7 @@ use mailparse::{MailHeaderMap, parse_mail};
 use support::{assert_names_no_person, mail, messages};
 use tempfile::TempDir;
 
-/// The names of the files in `folder`, in order.
+/// Returns the names of the files in `folder`, in order.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap();
     let mut names: Vec<_> = entries
@@ -22,7 +22,7 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// The one mail that a mailer writes when it is given `mail`.
+/// Returns the one mail that a mailer writes for `mail`.
 async fn spooled(mail: &Mail) -> Vec<u8> {
     let folder = TempDir::new().unwrap();
     SpoolMailer::new(folder.path(), messages()).send(mail).await.unwrap();

@@ -1,4 +1,4 @@
-//! Work that nobody waits for any more.
+//! Cancellation of work that no caller waits for any longer.
 
 use std::{
     io::{self, BufRead, Read, Seek, SeekFrom},
@@ -12,7 +12,7 @@ use forecourt_files::{PictureError, PictureSource};
 
 use crate::read::unreadable;
 
-/// Tells work that its caller has gone.
+/// Notifies work that its caller has gone.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Abandoned(Arc<AtomicBool>);
 
@@ -30,7 +30,7 @@ impl Abandoned {
         }
     }
 
-    /// The same content, which cannot be read any more once the caller has gone.
+    /// Returns the same content, which can no longer be read once the caller has gone.
     pub(crate) fn watch(&self, content: Box<dyn PictureSource>) -> Box<dyn PictureSource> {
         Box::new(Watched {
             content,
@@ -38,7 +38,7 @@ impl Abandoned {
         })
     }
 
-    /// Reports the caller gone when what this returns is dropped.
+    /// Returns a value that, when dropped, reports that the caller has gone.
     pub(crate) fn set_on_drop(&self) -> SetOnDrop {
         SetOnDrop(self.clone())
     }
@@ -80,7 +80,7 @@ impl Seek for Watched {
         self.content.seek(to)
     }
 
-    // What is read already is kept: a picture of many small parts is passed over by small steps.
+    // The bytes that are already buffered are kept: a picture of many small parts is skipped in small steps.
     fn seek_relative(&mut self, offset: i64) -> io::Result<()> {
         self.content.seek_relative(offset)
     }

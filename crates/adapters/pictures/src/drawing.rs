@@ -13,11 +13,11 @@ const TYRE: [u8; 3] = [28, 28, 30];
 const RIM: [u8; 3] = [190, 192, 196];
 const LIGHT: [u8; 3] = [250, 236, 180];
 
-/// A car of that paint in a yard, seen from its side, as PNG: 960 by 640 pixels.
+/// Draws a car with this paint in a yard, seen from its side, as PNG: 960 by 640 pixels.
 pub fn draw_car(paint: [u8; 3]) -> Vec<u8> {
     let drawing = RgbImage::from_fn(WIDTH, HEIGHT, |x, y| Rgb(colour_at(f64::from(x), f64::from(y), paint)));
     let mut content = Cursor::new(Vec::new());
-    // What is written to memory does not fail.
+    // Writing to memory does not fail.
     let written = drawing.write_to(&mut content, ImageFormat::Png);
     written.map(|()| content.into_inner()).unwrap_or_default()
 }

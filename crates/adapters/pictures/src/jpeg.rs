@@ -1,4 +1,4 @@
-//! JPEG pictures: photos, that is, which cameras make larger than memory should hold.
+//! JPEG pictures: usually photos, which cameras make larger than memory should hold.
 
 use std::io;
 
@@ -11,15 +11,15 @@ use zune_jpeg::{
 
 use crate::read::{Decoded, MAX_DECODED, MAX_IN_FULL, MAX_SIDE, unreadable, within_bounds};
 
-/// How many passes a picture may be made of: encoders make about ten, and each costs a walk over all of the picture.
+/// The maximum number of passes of a picture: encoders make about ten, and each costs a walk over the whole picture.
 const MAX_SCANS: usize = 64;
 
-/// What is known of a picture before it is decoded.
+/// The properties of a picture before it is decoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Outline {
     width: u16,
     height: u16,
-    /// How many bytes its coefficients take, if all of them are held until the last pass.
+    /// The number of bytes of its coefficients, if all of them are held until the last pass.
     coefficients: u64,
 }
 
@@ -29,7 +29,7 @@ impl Outline {
     }
 }
 
-/// Decodes a picture, at a smaller size if that alone fits into memory.
+/// Decodes a picture, at a smaller size if only that fits into memory.
 pub(crate) fn decode(mut content: Box<dyn PictureSource>) -> Result<Decoded, PictureError> {
     let outline = outline(&mut *content).map_err(unreadable)?;
     content.rewind().map_err(unreadable)?;
@@ -41,7 +41,7 @@ pub(crate) fn decode(mut content: Box<dyn PictureSource>) -> Result<Decoded, Pic
     if outline.coefficients + 3 * pixels <= MAX_IN_FULL {
         return in_full(content);
     }
-    // The decoder that knows smaller sizes holds the colours twice: apart, and mixed.
+    // The decoder that supports smaller sizes holds the colours twice: separate, and mixed.
     let taken_by = |divisor: u64| outline.coefficients + 6 * pixels / (divisor * divisor);
     let divisor = if taken_by(2) <= MAX_DECODED { 2 } else { 4 };
     within_bounds(pixels, taken_by(divisor.into()))?;
@@ -49,7 +49,7 @@ pub(crate) fn decode(mut content: Box<dyn PictureSource>) -> Result<Decoded, Pic
 }
 
 fn in_full(mut content: Box<dyn PictureSource>) -> Result<Decoded, PictureError> {
-    // This decoder goes back and forth in what it reads.
+    // This decoder seeks back and forth in its input.
     let mut file = Vec::new();
     content.read_to_end(&mut file).map_err(unreadable)?;
     let options = DecoderOptions::default()
@@ -104,18 +104,19 @@ fn orientation(exif: Option<&[u8]>) -> Orientation {
         .unwrap_or(Orientation::NoTransforms)
 }
 
-/// What the segments say of the picture. Fails for one that has no end, which decoders show as if it were whole.
+/// Reads the properties of the picture from its segments. Fails for a picture without an end, which decoders show as if it were
+/// complete.
 fn outline(content: &mut dyn PictureSource) -> io::Result<Outline> {
     let [0xff, 0xd8] = next(content)? else {
         return Err(malformed());
     };
     let mut frame = None;
-    // The segments before the first pass say how long they are; one of them may hold a picture with an end of its own.
+    // The segments before the first pass have lengths; one of them may contain a picture with an end of its own.
     loop {
         let [0xff, mut marker] = next(content)? else {
             return Err(malformed());
         };
-        // Any number of these bytes may stand before a marker.
+        // Any number of these bytes may come before a marker.
         while marker == 0xff {
             [marker] = next(content)?;
         }
@@ -154,7 +155,7 @@ fn malformed() -> io::Error {
     io::ErrorKind::InvalidData.into()
 }
 
-/// How many passes there are until the end.
+/// Returns the number of passes until the end.
 fn scans(content: &mut dyn PictureSource) -> io::Result<usize> {
     let mut scans = 1;
     let mut last = 0;

@@ -1,8 +1,8 @@
-//! Makes pictures fit to be shown: upright, without metadata, with smaller copies.
+//! Makes pictures ready to be shown: upright, without metadata, with smaller copies.
 //!
-//! [`Pictures`] decodes JPEG, PNG and WebP, and writes what it makes anew: nothing of a file's metadata, and nothing behind its end,
-//! is in what comes out, but its colours, which become those of screens. Two pictures are made at a time, and what their
-//! decoders take is known before they begin, so that the memory is bounded.
+//! [`Pictures`] decodes JPEG, PNG and WebP, and encodes the result again. The result has no metadata of the file, and nothing
+//! from after its end. Only the colours are kept, converted to those of screens. Two pictures are made at a time, and the
+//! memory of their decoders is known before they begin, so it is bounded.
 
 mod abandoned;
 mod drawing;

@@ -1,4 +1,4 @@
-//! What is made of a picture.
+//! Makes the renditions of a picture.
 
 use std::{
     borrow::Cow,
@@ -28,26 +28,28 @@ use crate::{
     read::{read, unreadable},
 };
 
-/// The quality of JPEG pictures, and that of smaller copies, of 100.
+/// The quality of JPEG pictures, and of smaller copies in JPEG and WebP, on a scale to 100.
 const PHOTO_QUALITY: u8 = 90;
 const COPY_QUALITY: u8 = 82;
 const COPY_WEBP_QUALITY: f32 = 80.0;
-/// How hard WebP pictures are compressed, of 6: a large one takes a second less for being a little longer.
+/// The compression effort for WebP pictures and copies, on a scale to 6: a large picture takes a second less and becomes a
+/// little longer.
 const PHOTO_WEBP_EFFORT: i32 = 2;
 const COPY_WEBP_EFFORT: i32 = 4;
 
-/// How many pictures are made at the same time: while one is large, another caller's is not held up. Each takes up to 100 MB.
+/// The number of pictures that are made at the same time: a large one does not hold up another caller's. Each takes up to 100
+/// MB.
 const THREADS: usize = 2;
 
-/// Makes pictures on threads of its own. A thread keeps for its next picture what the last one took, so the same one is used as long as
-/// there is one picture at a time.
+/// Makes pictures on threads of its own. A thread keeps the memory of its last picture for the next, so the same thread is used
+/// as long as there is one picture at a time.
 #[derive(Debug)]
 pub struct Pictures {
     permits: Arc<Semaphore>,
     idle: Arc<Mutex<Vec<Thread>>>,
 }
 
-/// A thread that does what it is sent. It ends when this is dropped.
+/// A thread that runs the work sent to it. It ends when this is dropped.
 type Thread = Sender<Box<dyn FnOnce() + Send>>;
 
 impl Pictures {
@@ -69,7 +71,7 @@ impl Pictures {
         })
     }
 
-    /// Does `work` on a thread. When the caller goes away, the work learns of it, and keeps the thread until it ends.
+    /// Runs `work` on a thread. If the caller disconnects, the work is notified, and keeps the thread until it ends.
     async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Abandoned) -> Result<T, PictureError> + Send + 'static,
@@ -110,10 +112,10 @@ impl PictureMaker for Pictures {
     }
 }
 
-/// The picture written anew, and its copies.
+/// Returns the picture, encoded again, and its copies.
 fn make(kind: FileKind, picture: &mut DynamicImage, abandoned: &Abandoned) -> Result<Renditions, PictureError> {
     let (width, height) = (picture.width(), picture.height());
-    // These come first: their encoders take much memory, and so may the picture that is written.
+    // The copies come first: their encoders take much memory, and so may the encoded picture.
     let mut thumbnails = Vec::new();
     for widest in THUMBNAIL_WIDTHS {
         if widest >= width && widest != THUMBNAIL_WIDTHS[0] {
@@ -156,7 +158,7 @@ fn make(kind: FileKind, picture: &mut DynamicImage, abandoned: &Abandoned) -> Re
     })
 }
 
-/// The picture at that width, which is below its own.
+/// Returns the picture at that width, which is below its own.
 fn smaller(picture: &mut DynamicImage, width: u32) -> Result<DynamicImage, PictureError> {
     let height = f64::from(picture.height()) * f64::from(width) / f64::from(picture.width());
     #[expect(
@@ -184,9 +186,9 @@ fn smaller(picture: &mut DynamicImage, width: u32) -> Result<DynamicImage, Pictu
     Ok(copy.into())
 }
 
-/// Fills `copy` with the picture of other dimensions, which stays as it is. It is compiled for each kind of pixels, and would be for
-/// each kind of picture: `Resizer::resize` takes pixels of fifteen kinds, and a picture that is not borrowed mutably is of another kind
-/// than those that the resizer makes for itself.
+/// Fills `copy` with the picture, scaled to the dimensions of `copy`; the picture itself stays unchanged. It is compiled once
+/// for each kind of pixels: `Resizer::resize` would be compiled for fifteen kinds of pixels, and again for each kind of
+/// picture. A picture that is not borrowed mutably is of another kind than the resizer's own ones.
 fn resize<P: PixelTrait>(
     (width, height): (u32, u32),
     pixels: &mut [u8],
@@ -199,7 +201,7 @@ fn resize<P: PixelTrait>(
     Resizer::new().resize_typed(&pixels, &mut copy, &filter).map_err(failed)
 }
 
-/// The picture without transparency, which JPEG does not have.
+/// Returns the picture without transparency, which JPEG does not have.
 fn on_white(picture: &DynamicImage) -> Cow<'_, RgbImage> {
     if let DynamicImage::ImageRgb8(pixels) = picture {
         return Cow::Borrowed(pixels);
@@ -226,7 +228,7 @@ fn jpeg(picture: &RgbImage, quality: u8) -> Result<Bytes, PictureError> {
     Ok(content.into())
 }
 
-/// Writes a picture as WebP. What the encoder would keep for a second look takes more memory than the picture.
+/// Encodes a picture as WebP. The data that the encoder could keep for a second pass takes more memory than the picture.
 fn webp(picture: &DynamicImage, quality: f32, effort: i32) -> Result<Bytes, PictureError> {
     let mut config = WebPConfig::new().map_err(|()| failed("the WebP encoder is of another version"))?;
     config.quality = quality;

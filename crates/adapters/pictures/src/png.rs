@@ -12,12 +12,12 @@ use crate::{
     read::{Decoded, MAX_DECODED, MAX_IN_FULL, MAX_SIDE, unreadable, within_bounds},
 };
 
-/// How much compressed data is held before it is written.
+/// The number of bytes of compressed data that are held before they are written.
 const PART_BYTES: usize = 64 * 1024;
-/// How hard pictures are compressed, of 9. Level 6 makes a photo a fifth smaller, and takes ten times as long.
+/// The compression level of pictures, on a scale to 9. Level 6 makes a photo a fifth smaller, and takes ten times as long.
 const COMPRESSION: u8 = 1;
 
-/// Decodes a picture. One that takes much memory becomes smaller while it is read; if it is interlaced, it has to fit as it is.
+/// Decodes a picture. One that takes much memory is made smaller while it is read; an interlaced one must fit at its own size.
 pub(crate) fn decode(content: Box<dyn PictureSource>) -> Result<Decoded, PictureError> {
     let limits = Limits {
         bytes: usize::try_from(MAX_DECODED).unwrap_or(usize::MAX),
@@ -64,7 +64,8 @@ fn whole(reader: &mut Reader<Box<dyn PictureSource>>) -> Result<Vec<u8>, Picture
     Ok(samples)
 }
 
-/// The picture with one pixel, their mean, for each square of that many pixels a side; what is left at the edges is dropped.
+/// Returns a picture with one pixel, their mean, for each square of this number of pixels a side; the rest at the edges is
+/// dropped.
 fn shrunk(
     reader: &mut Reader<Box<dyn PictureSource>>,
     width: usize,
@@ -113,11 +114,11 @@ fn image_of(
     image.ok_or_else(|| unreadable("it has not the pixels that it says"))
 }
 
-/// Writes a picture of eight bits for each colour.
+/// Encodes a picture of eight bits for each colour.
 pub(crate) fn encode(picture: &DynamicImage) -> Result<Bytes, PictureError> {
     let samples = picture.as_bytes();
-    // What cannot be compressed becomes a little longer. A buffer that has to grow is in memory twice; room that is not used is not
-    // in memory at all.
+    // Data that cannot be compressed becomes a little longer. A buffer that has to grow is in memory twice; unused capacity is
+    // not in memory at all.
     let mut content = Vec::with_capacity(samples.len() + samples.len() / 64 + PART_BYTES);
     let mut encoder = png::Encoder::new(&mut content, picture.width(), picture.height());
     encoder.set_color(if picture.color().has_alpha() {

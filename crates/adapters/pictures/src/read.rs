@@ -1,4 +1,4 @@
-//! Reading pictures that anybody may have made, in bounded memory and time.
+//! Reads pictures from untrusted sources in bounded memory and time.
 
 use forecourt_files::{FileKind, PictureError, PictureSource};
 use forecourt_kernel::BoxError;
@@ -7,28 +7,28 @@ use moxcms::{ColorProfile, DataColorSpace, Layout, TransformOptions};
 
 use crate::{jpeg, png, webp};
 
-/// How many pixels a picture may have.
+/// The maximum number of pixels of a picture.
 pub const MAX_PIXELS: u64 = 100_000_000;
-/// How many pixels a side of it may have.
+/// The maximum number of pixels of a side.
 pub const MAX_SIDE: u32 = 16_384;
-/// How many bytes a decoder may take. Most kinds of pictures reach it before they have [`MAX_PIXELS`].
+/// The maximum number of bytes that a decoder may take. Most kinds of pictures reach it before they have [`MAX_PIXELS`].
 pub(crate) const MAX_DECODED: u64 = 96 << 20;
-/// How many bytes a picture may take while it is decoded in full: a photo of 16 megapixels. What takes more is decoded at half or
-/// a quarter of its size.
+/// The maximum number of bytes that a picture may take when it is decoded in full: a photo of 16 megapixels. A larger one is
+/// decoded at half or a quarter of its size.
 pub(crate) const MAX_IN_FULL: u64 = 48_000_000;
-/// How long the longer side of what is shown is at most: a longer one is made smaller.
+/// The maximum length of the longer side of a picture that is shown: a longer one is made smaller.
 const SHOWN_SIDE: u32 = 4096;
-/// How long a colour profile may be that is heeded; those of cameras and screens have some 3 KB.
+/// The maximum length of a colour profile that is used; those of cameras and screens have some 3 KB.
 const MAX_PROFILE: usize = 256 * 1024;
 
-/// A picture as a decoder hands it over.
+/// A picture from a decoder.
 pub(crate) struct Decoded {
     pub(crate) pixels: DynamicImage,
     pub(crate) orientation: Orientation,
     pub(crate) profile: Option<Vec<u8>>,
 }
 
-/// The picture, upright, in the colours of screens (sRGB), with eight bits for each; of an animated one the first frame.
+/// Reads the picture, upright, in the colours of screens (sRGB), with eight bits for each; of an animated one the first frame.
 pub(crate) fn read(kind: FileKind, content: Box<dyn PictureSource>) -> Result<DynamicImage, PictureError> {
     let decoded = match kind {
         FileKind::Jpeg => jpeg::decode(content),
@@ -55,7 +55,7 @@ pub(crate) fn read(kind: FileKind, content: Box<dyn PictureSource>) -> Result<Dy
     })
 }
 
-/// Whether a picture of so many pixels, which take so many bytes while it is decoded, is read.
+/// Checks that a picture with this number of pixels, which takes this number of bytes while it is decoded, may be read.
 pub(crate) fn within_bounds(pixels: u64, bytes: u64) -> Result<(), PictureError> {
     let most = match bytes {
         0..=MAX_DECODED => MAX_PIXELS,
@@ -67,7 +67,7 @@ pub(crate) fn within_bounds(pixels: u64, bytes: u64) -> Result<(), PictureError>
     Ok(())
 }
 
-/// The same picture, if it says that its colours are others than those of screens. A profile that cannot be used is as none.
+/// Converts a picture whose profile has other colours than those of screens. A profile that cannot be used is ignored.
 fn in_srgb(mut pixels: DynamicImage, profile: &[u8]) -> DynamicImage {
     if profile.len() > MAX_PROFILE {
         return pixels;

@@ -8,9 +8,9 @@ use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader, Limits, metada
 
 use crate::read::{Decoded, MAX_DECODED, MAX_SIDE, refused, unreadable};
 
-/// How many chunks a picture may have: each part of its metadata and each frame is one.
+/// The maximum number of chunks of a picture: each part of its metadata and each frame is one.
 const MAX_CHUNKS: usize = 10_000;
-/// The bytes of a chunk that say how large a picture or a frame is, and those before the chunks of a frame.
+/// The bytes of a chunk that contain the size of a picture or a frame, and those before the chunks of a frame.
 const SIZE_BYTES: u64 = 10;
 const FRAME_BYTES: u64 = 16;
 
@@ -37,8 +37,8 @@ pub(crate) fn decode(mut content: Box<dyn PictureSource>) -> Result<Decoded, Pic
     })
 }
 
-/// How many pixels the largest has of all pictures, frames and canvases that the file names. They need not be the same: a decoder makes
-/// the pixels of a frame before it compares them with the canvas.
+/// Returns the number of pixels of the largest picture, frame or canvas that the file names. They need not be the same: a
+/// decoder makes the pixels of a frame before it compares them with the canvas.
 fn most_pixels(content: &mut dyn PictureSource) -> io::Result<u64> {
     let mut head = [0; 12];
     content.read_exact(&mut head)?;
@@ -48,7 +48,7 @@ fn most_pixels(content: &mut dyn PictureSource) -> io::Result<u64> {
     most_pixels_of(&mut content.take(length), &mut { MAX_CHUNKS }, true)
 }
 
-/// The same of some chunks. Those of a frame lie within its own.
+/// Returns the same for some chunks. The chunks of a frame are inside its own.
 fn most_pixels_of(chunks: &mut dyn BufRead, allowed: &mut usize, may_have_frames: bool) -> io::Result<u64> {
     let mut most = 0;
     loop {
@@ -77,7 +77,7 @@ fn most_pixels_of(chunks: &mut dyn BufRead, allowed: &mut usize, may_have_frames
     }
 }
 
-/// How many pixels a chunk says that there are (RFC 9649).
+/// Returns the number of pixels that a chunk declares (RFC 9649).
 fn pixels(chunk: &[u8; 4], bytes: &[u8]) -> u64 {
     let side = |low: u8, high: u8| u64::from(u16::from_le_bytes([low, high]) & 0x3fff);
     let wide_side = |bytes: [u8; 3]| u64::from(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], 0])) + 1;
@@ -94,7 +94,7 @@ fn pixels(chunk: &[u8; 4], bytes: &[u8]) -> u64 {
     }
 }
 
-/// Passes over what is left.
+/// Skips the rest of the content.
 fn skip(content: &mut impl BufRead) -> io::Result<()> {
     loop {
         let part = content.fill_buf()?.len();

@@ -9,7 +9,7 @@ use forecourt_files::{FileKind, PictureError, PictureMaker as _, Renditions};
 use forecourt_pictures::{Pictures, draw_car};
 use image::{DynamicImage, ImageEncoder as _, ImageFormat, Rgb, RgbImage, Rgba, RgbaImage, codecs::jpeg::JpegEncoder};
 
-/// Red on its left half, blue on its right, and white at its top left.
+/// Returns a picture that is red on its left half, blue on its right, and white at its top left.
 fn picture(width: u32, height: u32) -> DynamicImage {
     DynamicImage::from(RgbImage::from_fn(width, height, |x, y| {
         match (x < width / 2, y < height / 2) {
@@ -26,7 +26,7 @@ fn encoded(picture: &DynamicImage, format: ImageFormat) -> Vec<u8> {
     content.into_inner()
 }
 
-/// A JPEG picture with Exif data that say how it lies.
+/// Returns a JPEG picture with an orientation in its Exif data.
 fn lying(orientation: u8) -> Vec<u8> {
     let photo = encoded(&picture(64, 32), ImageFormat::Jpeg);
     let mut tiff = b"II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0".to_vec();
@@ -96,7 +96,7 @@ async fn a_small_picture_has_its_least_copy_in_its_own_size() {
 
 #[tokio::test]
 async fn photos_are_turned_upright_and_lose_what_they_say_of_themselves() {
-    // Where the white quarter is, and how the picture lies, by the orientation.
+    // The corner of the white quarter, and the shape of the picture, by the orientation.
     let corners = [
         (1, (8, 8), (64, 32)),
         (2, (56, 8), (64, 32)),
@@ -157,7 +157,7 @@ async fn a_bomb_is_refused_by_its_header() {
         let mut content = encoded(&picture(8, 8), ImageFormat::Png);
         content[16..20].copy_from_slice(&width.to_be_bytes());
         content[20..24].copy_from_slice(&height.to_be_bytes());
-        // The header's check sum is made anew, so that the header is sound.
+        // The header's checksum is computed again, so that the header is valid.
         let sum = crc(&content[12..29]);
         content[29..33].copy_from_slice(&sum.to_be_bytes());
         let refused = made(FileKind::Png, content).await;
@@ -168,7 +168,7 @@ async fn a_bomb_is_refused_by_its_header() {
     }
 }
 
-/// A JPEG picture whose header says another size and another way of coding.
+/// Returns a JPEG picture whose header declares another size and another coding.
 fn claiming(marker: u8, width: u16, height: u16) -> Vec<u8> {
     let mut photo = encoded(&picture(64, 32), ImageFormat::Jpeg);
     let frame = photo.windows(2).position(|pair| pair == [0xff, 0xc0]).unwrap();
@@ -180,7 +180,7 @@ fn claiming(marker: u8, width: u16, height: u16) -> Vec<u8> {
 
 #[tokio::test]
 async fn photos_that_would_take_too_much_memory_are_refused_by_their_header() {
-    // In many passes, all of the picture is held until the last one.
+    // A picture in many passes is held in memory until the last one.
     for (marker, width, height) in [(0xc0, 16_000, 16_000), (0xc0, 20_000, 10), (0xc2, 8000, 5000)] {
         let refused = made(FileKind::Jpeg, claiming(marker, width, height)).await;
         assert!(

@@ -1,4 +1,4 @@
-//! Rate-limit counters in Redis, for several servers that are to count together.
+//! Rate-limit counters in Redis, for several servers that count together.
 //!
 //! [`RedisRateCounters`] implements the port [`RateCounters`](forecourt_accounts::RateCounters). It gives the numbers that
 //! [`LocalRateCounters`](forecourt_accounts::LocalRateCounters) would give if all requests went through one process.

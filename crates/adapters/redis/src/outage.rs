@@ -1,4 +1,4 @@
-//! When to leave Redis alone.
+//! Pauses between requests to a Redis that fails.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},
@@ -7,20 +7,21 @@ use std::{
 
 use redis::RedisError;
 
-/// How long Redis is left alone after it failed.
+/// The pause after a failure of Redis.
 const REST: Duration = Duration::from_secs(1);
 
-/// Whether Redis is away. While it is, one request per [`REST`] finds out whether it is back, and no other waits for it.
+/// The state of an outage of Redis. During one, a single request per [`REST`] checks whether Redis is back, and no other waits
+/// for it.
 #[derive(Debug)]
 pub(crate) struct Outage {
-    /// What [`Self::next_try`] counts from.
+    /// The start of the time in [`Self::next_try`].
     epoch: Instant,
-    /// When Redis may be asked again, in milliseconds; 0 if there is no outage.
+    /// The time of the next request to Redis, in milliseconds; 0 if there is no outage.
     next_try: AtomicU64,
 }
 
 impl Outage {
-    /// None so far.
+    /// Returns a state without an outage.
     pub(crate) fn none() -> Self {
         Self {
             epoch: Instant::now(),
@@ -28,12 +29,12 @@ impl Outage {
         }
     }
 
-    /// Whether this request is to ask Redis.
+    /// Returns true if this request must query Redis.
     pub(crate) fn may_try(&self) -> bool {
         match self.next_try.load(Ordering::Relaxed) {
             0 => true,
             due if self.in_millis(Duration::ZERO) < due => false,
-            // One of the callers that come when it is due wins the exchange.
+            // Of the callers that come when it is due, one wins the exchange.
             due => self
                 .next_try
                 .compare_exchange(due, self.in_millis(REST), Ordering::Relaxed, Ordering::Relaxed)
@@ -41,7 +42,7 @@ impl Outage {
         }
     }
 
-    /// Redis failed.
+    /// Records that Redis failed.
     pub(crate) fn goes_on(&self, error: &RedisError) {
         if self.next_try.swap(self.in_millis(REST), Ordering::Relaxed) == 0 {
             tracing::warn!(
@@ -51,14 +52,14 @@ impl Outage {
         }
     }
 
-    /// Redis answered.
+    /// Records that Redis answered.
     pub(crate) fn is_over(&self) {
         if self.next_try.load(Ordering::Relaxed) != 0 && self.next_try.swap(0, Ordering::Relaxed) != 0 {
             tracing::info!("Redis is back: requests are counted for the rate limit with the other servers again");
         }
     }
 
-    /// The moment that far ahead; never 0, since the rest is not.
+    /// Returns the moment `ahead` from now; it is never 0, since the pause is not.
     fn in_millis(&self, ahead: Duration) -> u64 {
         u64::try_from((self.epoch.elapsed() + ahead).as_millis()).unwrap_or(u64::MAX)
     }

@@ -1,4 +1,4 @@
-//! The counters themselves.
+//! The counters.
 
 use std::{
     sync::{PoisonError, RwLock},
@@ -15,10 +15,10 @@ use redis::{
 
 use crate::outage::Outage;
 
-/// How long connecting may take, and how long an answer. Redis answers within milliseconds or is in trouble.
+/// The maximum time for connecting, and for an answer. Redis answers within milliseconds or has a problem.
 const TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The windows by name and length in seconds, in the order that [`RateLimits::check`] takes them in.
+/// The windows by name and length in seconds, in the order of [`RateLimits::check`].
 const WINDOWS: [(&str, i64); 2] = [("minute", 60), ("day", 86_400)];
 
 /// Counts requests together with every other server that uses the same Redis.
@@ -26,9 +26,9 @@ const WINDOWS: [(&str, i64); 2] = [("minute", 60), ("day", 86_400)];
 /// A request costs one round trip, in which a script checks and counts it in both windows or in neither.
 ///
 /// While Redis cannot be used, each server counts on its own: a business can then make its full number of requests at each
-/// server. The limit is there to keep one business from crowding out the others, and every server still does that; to
-/// refuse all requests instead would make a lost counter as bad as a lost database. The log says when this begins and when
-/// it ends. Redis is tried again once a second.
+/// server. The limit keeps one business from crowding out the others, and every server still ensures that. Refusing all
+/// requests instead would make a lost counter as bad as a lost database. The log reports the beginning and the end. Redis is
+/// tried again once a second.
 pub struct RedisRateCounters {
     client: Client,
     connection: RwLock<ConnectionManager>,
@@ -38,12 +38,12 @@ pub struct RedisRateCounters {
 }
 
 impl RedisRateCounters {
-    /// Counters in the Redis at `url`: `redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE]`, or `rediss://…` for TLS, for which
-    /// the server's certificate must be valid for the host. To be called inside a Tokio runtime. Nothing is connected
-    /// before the first request, so Redis may be away when a server starts.
+    /// Makes counters in the Redis at `url`: `redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE]`, or `rediss://…` for TLS, for
+    /// which the server's certificate must be valid for the host. Call it inside a Tokio runtime. No connection is opened
+    /// before the first request, so Redis may be down when a server starts.
     ///
     /// # Errors
-    /// [`InvalidRedisUrl`] if the URL is no such URL.
+    /// [`InvalidRedisUrl`] if the text is not such a URL.
     pub fn connect(url: &str) -> Result<Self, InvalidRedisUrl> {
         let client = Client::open(url).map_err(|_| InvalidRedisUrl)?;
         Ok(Self {
@@ -73,7 +73,7 @@ impl RedisRateCounters {
         let mut connection = self.connection.read().unwrap_or_else(PoisonError::into_inner).clone();
         let mut answer = question.invoke_async(&mut connection).await;
         if answer.as_ref().is_err_and(RedisError::is_connection_dropped) {
-            // Lost while it was not used, for example; a new one is on its way.
+            // The connection was lost while it was idle, for example; a new one is being opened.
             answer = question.invoke_async(&mut connection).await;
         }
         let (minute, day, counted): (u32, u32, bool) = answer?;
@@ -82,8 +82,8 @@ impl RedisRateCounters {
         Ok(status)
     }
 
-    /// Begins anew with Redis: a connection that failed otherwise than by being lost, say at the login, would fail so for
-    /// ever.
+    /// Drops the connection. One that failed in another way than by being lost, such as at the login, would fail in the same
+    /// way for ever.
     fn forget_connection(&self) {
         if let Ok(fresh) = prepare(&self.client) {
             *self.connection.write().unwrap_or_else(PoisonError::into_inner) = fresh;
@@ -118,17 +118,17 @@ impl RateCounters for RedisRateCounters {
     }
 }
 
-/// A connection that opens when it is first used.
+/// Returns a connection that opens when it is first used.
 fn prepare(client: &Client) -> RedisResult<ConnectionManager> {
     let config = ConnectionManagerConfig::new()
         .set_connection_timeout(Some(TIMEOUT))
         .set_response_timeout(Some(TIMEOUT))
-        // The next try is the next request's.
+        // A retry is left to the next request.
         .set_number_of_retries(0);
     ConnectionManager::new_lazy_with_config(client.clone(), config)
 }
 
-/// The text is no URL of a Redis. Says so without repeating it, since it may hold a password.
+/// The text is not the URL of a Redis. The message does not repeat it, since it may contain a password.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("must be redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE] or rediss://…")]
 pub struct InvalidRedisUrl;

@@ -1,4 +1,4 @@
-//! Who is at the other end of the connection, and whether they are blocked (decisions §1, §3).
+//! The client address of a request, and the blocking of addresses (decisions §1, §3).
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -15,20 +15,20 @@ use ipnet::IpNet;
 
 use crate::{code::Code, error::ApiError, metrics};
 
-/// How long an address stays blocked after too many failed authentications.
+/// The time for which an address stays blocked after too many failed authentications.
 const BLOCK_SECONDS: i64 = 5 * 60;
-/// How many addresses are counted in one minute, and how many are blocked at the same time.
+/// The maximum number of addresses counted in one minute, and of addresses blocked at the same time.
 const MAX_ADDRESSES: usize = 16 * 1024;
-/// How many requests without a valid credential an address may make in a minute.
+/// The maximum number of requests that an address may make in a minute without a valid credential.
 const MAX_REQUESTS: u32 = 600;
 const MINUTE: i64 = 60;
 
-/// Where a request comes from.
+/// The origin of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Client {
     address: IpAddr,
-    /// Whether the address is the caller's own. That of a proxy stands for all its callers, so blocking it would lock
-    /// every business out.
+    /// True if the address is the caller's own. A proxy's address stands for all its callers, so blocking it would lock every
+    /// business out.
     known: bool,
 }
 
@@ -38,7 +38,7 @@ impl Client {
     }
 }
 
-/// Where a request comes from: the peer, or the address that trusted proxies say they forward for.
+/// Returns the origin of a request: the peer, or the address that trusted proxies say they forward for.
 pub(crate) fn client(request: &HttpRequest, trusted: &[IpNet]) -> Option<Client> {
     let peer = request.peer_addr()?.ip().to_canonical();
     if trusted.is_empty() {
@@ -71,7 +71,7 @@ fn forwarded_for(peer: IpAddr, chain: &[&str], trusted: &[IpNet]) -> Client {
     Client { address, known }
 }
 
-/// An address as proxies write it: some add the port, and brackets around an IPv6 address.
+/// Parses an address as proxies write it: some add the port, and brackets around an IPv6 address.
 fn hop_address(hop: &str) -> Option<IpAddr> {
     let bare = || hop.strip_prefix('[')?.strip_suffix(']')?.parse().ok();
     let with_port = || Some(hop.parse::<SocketAddr>().ok()?.ip());
@@ -82,7 +82,7 @@ fn contains(ranges: &[IpNet], address: IpAddr) -> bool {
     ranges.iter().any(|range| range.contains(&address))
 }
 
-/// Whether an address is of this machine or of a network of its own, where proxies stand.
+/// Returns true if the address belongs to this machine or to a private network, where proxies run.
 fn is_private(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(address) => {
@@ -103,7 +103,7 @@ fn is_private(address: IpAddr) -> bool {
     }
 }
 
-/// What one caller has of addresses: an IPv4 address, or an IPv6 network of 64 bits.
+/// Returns the block of addresses that one caller has: an IPv4 address, or an IPv6 network of 64 bits.
 fn network(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,
@@ -111,8 +111,8 @@ fn network(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Keeps out the addresses that are blocked by setting, for a while those that guess at tokens, and those that make too many
-/// requests without a credential.
+/// Refuses the addresses that the settings block, for a while those that guess tokens, and those that make too many requests
+/// without a credential.
 pub(crate) struct Gate {
     blocked: Vec<IpNet>,
     /// `None`: no address is blocked for failures.
@@ -120,14 +120,14 @@ pub(crate) struct Gate {
     failures: Mutex<Counts>,
     /// Requests without a valid credential.
     requests: Mutex<Counts>,
-    /// How many entries `blocks` has; most of the time none, and the lock is left alone.
+    /// The number of entries in `blocks`. It is usually 0, and then the lock is not taken.
     blocking: AtomicUsize,
     blocks: RwLock<Blocks>,
-    /// Whether the log says already that a proxy seems to be unconfigured.
+    /// True once the log has reported that a proxy seems to be unconfigured.
     warned: AtomicBool,
 }
 
-/// What is counted in one minute, by network.
+/// The counts of one minute, by network.
 #[derive(Default)]
 struct Counts {
     minute: i64,
@@ -135,7 +135,7 @@ struct Counts {
 }
 
 impl Counts {
-    /// Counts one more; yields how many there are now. What finds no room is not counted.
+    /// Adds one and returns the new count. A network for which there is no room is not counted.
     fn count(&mut self, network: IpAddr, now: Timestamp) -> u32 {
         let minute = now.epoch_seconds().div_euclid(MINUTE);
         if self.minute != minute {
@@ -157,12 +157,13 @@ impl Counts {
 #[derive(Default)]
 struct Blocks {
     until: HashMap<IpAddr, Timestamp>,
-    /// The same, in the order in which they began and so end.
+    /// The same blocks, in the order in which they began and so end.
     order: VecDeque<(Timestamp, IpAddr)>,
 }
 
 impl Blocks {
-    /// Blocks `network`, and drops what is over; if there are too many, the oldest. Yields whether it was not blocked yet.
+    /// Blocks `network` and drops blocks that have ended; if there are too many, the oldest as well. Returns true if it was not
+    /// blocked yet.
     fn block(&mut self, network: IpAddr, now: Timestamp) -> bool {
         while let Some((end, oldest)) = self.order.front().copied()
             && (end <= now || self.order.len() >= MAX_ADDRESSES)
@@ -208,8 +209,8 @@ impl Gate {
         ))
     }
 
-    /// Counts a request without a valid credential; yields in how many seconds `client` may make the next one, if it has made too
-    /// many.
+    /// Counts a request without a valid credential. Returns the seconds until `client` may make the next one, if it has made
+    /// too many.
     pub(crate) fn count_request(&self, client: Client, now: Timestamp) -> Option<i64> {
         let count = {
             let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
@@ -225,7 +226,7 @@ impl Gate {
         Some(MINUTE - now.epoch_seconds().rem_euclid(MINUTE))
     }
 
-    /// Whether `client` is let in.
+    /// Returns true if `client` is let in.
     fn admits(&self, client: Client, now: Timestamp) -> bool {
         if contains(&self.blocked, client.address) {
             return false;
@@ -240,7 +241,7 @@ impl Gate {
             .is_none_or(|until| *until <= now)
     }
 
-    /// Notes that a credential which `client` presented was no good.
+    /// Records that `client` presented an invalid credential.
     pub(crate) fn note_failure(&self, client: Client, now: Timestamp) {
         let Some(limit) = self.failures_per_minute else { return };
         let network = network(client.address);
@@ -298,7 +299,7 @@ mod tests {
         Timestamp::from_epoch_seconds(seconds)
     }
 
-    /// Lets `client` fail `times` times, and yields whether it may go on.
+    /// Lets `client` fail `times` times, and returns whether it may continue.
     fn fail(gate: &Gate, client: Client, times: usize, now: Timestamp) -> bool {
         for _ in 0..times {
             gate.note_failure(client, now);

@@ -1,8 +1,8 @@
 //! Answers that many callers request, cached in memory as they were sent, compressed or plain.
 //!
-//! Compressing a page of adverts takes some fifty times as long as reading it, and reading it five times as long as sending it; and the
-//! websites and feeds of a business request the same pages again and again until an advert changes. What is cached is found by the
-//! revision that it shows, so it is never out of date: each request reads the revision first.
+//! Reading a page of adverts takes some five times as long as sending it, and compressing it some fifty times as long as
+//! reading it. The websites and feeds of a business request the same pages again and again until an advert changes. A cached
+//! answer is found by the revision that it shows, so it is never out of date: each request reads the revision first.
 
 use std::{
     pin::Pin,
@@ -19,23 +19,23 @@ use forecourt_kernel::BusinessId;
 use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter, sync::Cache};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// How many bytes are kept together.
+/// The maximum number of bytes that all cached answers hold together.
 const KEPT_BYTES: u64 = 12 * 1024 * 1024;
-/// A longer answer is not kept.
-const LONGEST_BYTES: usize = 4 * 1024 * 1024;
-/// How many answers are recorded at once to be kept.
+/// The maximum length of an answer that is cached.
+const MAX_ANSWER_BYTES: usize = 4 * 1024 * 1024;
+/// The maximum number of answers that are recorded for the cache at the same time.
 const RECORDED_AT_ONCE: usize = 2;
-/// About how long a page is once it is compressed.
+/// The approximate length of a compressed page.
 const USUAL_BYTES: u64 = 16 * 1024;
 
-/// What an answer shows, and to whom: two answers of the same key are the same.
+/// The content of an answer and its audience: two answers with the same key are the same.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct AnswerKey {
     pub(crate) business: BusinessId,
-    /// What is read: a word for each operation.
+    /// The resource that is read: a word for each operation.
     pub(crate) resource: &'static str,
     pub(crate) query: String,
-    /// The revision of all that it is made of.
+    /// The revision of everything that the answer is made of.
     pub(crate) revision: String,
 }
 
@@ -50,7 +50,7 @@ impl Weighter<CodedKey, Bytes> for ByBytes {
     }
 }
 
-/// The answers that are kept.
+/// The cached answers.
 pub(crate) struct AnswerCache {
     answers: Cache<CodedKey, Bytes, ByBytes>,
     recordings: Arc<Semaphore>,
@@ -59,7 +59,7 @@ pub(crate) struct AnswerCache {
 impl Default for AnswerCache {
     fn default() -> Self {
         let usual = usize::try_from(KEPT_BYTES / USUAL_BYTES).unwrap_or(usize::MAX);
-        // One shard: each would have its part of the room, and keep no answer that is longer.
+        // One shard: with several, each would have a part of the room, and could not keep a longer answer.
         let options = OptionsBuilder::new()
             .weight_capacity(KEPT_BYTES)
             .estimated_items_capacity(usual)
@@ -77,12 +77,12 @@ impl Default for AnswerCache {
 }
 
 impl AnswerCache {
-    /// The answer, if it is kept in this coding.
+    /// Returns the answer, if it is cached in this coding.
     pub(crate) fn get(&self, key: &AnswerKey, coding: ContentEncoding) -> Option<Bytes> {
         self.answers.get(&(key.clone(), coding.as_str()))
     }
 
-    /// The same body, which is kept as it is, if it is in memory as a whole.
+    /// Returns the same body, and caches it unchanged if it is in memory as a whole.
     pub(crate) fn keep_plain(&self, key: AnswerKey, body: BoxBody) -> BoxBody {
         match body.try_into_bytes() {
             Ok(bytes) => {
@@ -94,7 +94,7 @@ impl AnswerCache {
         }
     }
 
-    /// The same body, which is kept once all of it was sent, if it is not too long and few others are being recorded.
+    /// Returns the same body, and caches it once all of it was sent, if it is not too long and few others are being recorded.
     pub(crate) fn keep(self: &Arc<Self>, key: AnswerKey, coding: ContentEncoding, body: BoxBody) -> BoxBody {
         let Ok(permit) = Arc::clone(&self.recordings).try_acquire_owned() else {
             return body;
@@ -112,7 +112,7 @@ impl AnswerCache {
     }
 }
 
-/// What was sent of an answer so far.
+/// The part of an answer that was sent so far.
 struct Recording {
     cache: Arc<AnswerCache>,
     key: CodedKey,
@@ -140,14 +140,14 @@ impl MessageBody for RecordingBody {
             Poll::Pending => {}
             Poll::Ready(Some(Ok(part))) => {
                 if let Some(recording) = &mut this.recording {
-                    if recording.bytes.len() + part.len() > LONGEST_BYTES {
+                    if recording.bytes.len() + part.len() > MAX_ANSWER_BYTES {
                         this.recording = None;
                     } else {
                         recording.bytes.extend_from_slice(part);
                     }
                 }
             }
-            // It broke off: what was sent is not all.
+            // The body broke off, so the recording is incomplete.
             Poll::Ready(Some(Err(_))) => this.recording = None,
             Poll::Ready(None) => {
                 if let Some(Recording { cache, key, bytes, .. }) = this.recording.take() {
@@ -222,7 +222,7 @@ mod tests {
         .await;
         assert_eq!(cache.get(&broken, BR), None);
         let long = key(1, "", "2");
-        let half = Bytes::from(vec![b'x'; LONGEST_BYTES / 2 + 1]);
+        let half = Bytes::from(vec![b'x'; MAX_ANSWER_BYTES / 2 + 1]);
         sent(&cache, &long, vec![Ok(half.clone()), Ok(half.clone())]).await;
         assert_eq!(cache.get(&long, BR), None);
         drop(cache.keep(long.clone(), BR, body(vec![Ok(half.clone())])));
@@ -232,7 +232,7 @@ mod tests {
     #[tokio::test]
     async fn memory_is_bounded() {
         let cache = Arc::new(AnswerCache::default());
-        let part = Bytes::from(vec![b'x'; LONGEST_BYTES]);
+        let part = Bytes::from(vec![b'x'; MAX_ANSWER_BYTES]);
         for revision in 0..8 {
             sent(&cache, &key(1, "", &revision.to_string()), vec![Ok(part.clone())]).await;
         }

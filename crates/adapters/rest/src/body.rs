@@ -1,4 +1,4 @@
-//! Reading a JSON body: first its syntax, then every field of it, so that all faults are reported at once.
+//! Reads a JSON body: first its syntax, then every field of it, so that all faults are reported at once.
 
 use std::{collections::BTreeMap, convert::Infallible, ops::Deref};
 
@@ -11,25 +11,25 @@ use serde_json::{Map, Value, value::RawValue};
 
 use crate::{code::Code, error::ApiError};
 
-/// How long a JSON body may be, in bytes (decisions §3).
+/// The maximum length of a JSON body, in bytes (decisions §3).
 pub(crate) const MAX_JSON_BYTES: usize = MAX_BODY_BYTES;
 
-/// Reads a body as an object. An empty one counts as `{}`; of members of the same name the last one counts.
+/// Reads a body as an object. An empty body counts as `{}`; of members with the same name the last one counts.
 ///
 /// # Errors
-/// 400 if it is no JSON, 422 (`body`) if it is nested too deep or no object, 422 (the member) if it has too many values.
+/// 400 if it is not JSON, 422 (`body`) if it is nested too deep or not an object, 422 (the member) if it has too many values.
 pub(crate) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
-    // The fields of a body are `Field`s, which take any value; so what is left to fail here is our own mistake.
+    // The fields of a body are `Field`s, which accept any value, so a failure here is our own mistake.
     T::deserialize(Value::Object(object(body)?)).map_err(|error| ApiError::field("body", error.to_string()))
 }
 
-/// The members of a body, as [`parse`] reads it.
+/// Returns the members of a body, as [`parse`] reads it.
 pub(crate) fn object(body: &[u8]) -> Result<Map<String, Value>, ApiError> {
     if body.iter().all(u8::is_ascii_whitespace) {
         return Ok(Map::new());
     }
-    // Values are built and dropped by recursion, and take up to a hundred times the memory of their text; so what there is
-    // is measured before any is built.
+    // Values are built and dropped by recursion, and take up to a hundred times the memory of their text. So the text is
+    // measured before any is built.
     let JsonExtent { depth, values } = JsonExtent::of(body);
     if depth > MAX_BODY_DEPTH {
         check_syntax(body)?;
@@ -46,14 +46,14 @@ pub(crate) fn object(body: &[u8]) -> Result<Map<String, Value>, ApiError> {
     }
 }
 
-/// Whether `body` is JSON, of any depth: what is ignored is read without recursion.
+/// Checks that `body` is JSON, of any depth: ignored values are read without recursion.
 fn check_syntax(body: &[u8]) -> Result<(), ApiError> {
     let text = str::from_utf8(body).map_err(|error| no_json(&error))?;
     let ignored: Result<IgnoredAny, _> = serde_json::from_str(text);
     ignored.map(drop).map_err(|error| no_json(&error))
 }
 
-/// Names the members that hold the most.
+/// Returns a refusal that names the members with the most values.
 fn too_many_values(body: &[u8]) -> ApiError {
     let members: BTreeMap<String, &RawValue> = serde_json::from_slice(body).unwrap_or_default();
     let large = |value: &RawValue| JsonExtent::of(value.get().as_bytes()).values > MAX_ITEMS;
@@ -77,7 +77,7 @@ fn no_json(error: &impl std::fmt::Display) -> ApiError {
     ApiError::new(Code::JSON_INVALID, format!("the body is not valid JSON: {error}"))
 }
 
-/// Gathers the values of a body's fields, and the faults.
+/// Collects the values of a body's fields, and the faults.
 #[derive(Debug, Default)]
 pub(crate) struct Form {
     errors: ValidationErrors,
@@ -88,22 +88,23 @@ impl Form {
         Self::default()
     }
 
-    /// Notes that `field` is wrong.
+    /// Records that `field` is wrong.
     pub(crate) fn fault(&mut self, field: &str, message: impl Into<String>) {
         self.errors.add(field, message);
     }
 
-    /// Whether any fault was found yet.
+    /// Returns true if a fault was found.
     pub(crate) const fn has_faults(&self) -> bool {
         !self.errors.is_empty()
     }
 
-    /// The value of a field that may be left out; null counts as left out. That suits creation, where both mean the default.
+    /// Returns the value of a field that may be left out; null counts as left out. That suits creation, where both mean the
+    /// default.
     pub(crate) fn optional<T>(&mut self, name: &str, field: Field<T>) -> Option<T> {
         self.nullable(name, field).flatten()
     }
 
-    /// The value of a field that null clears: `Some(None)`.
+    /// Returns the value of a field that null clears: `Some(None)`.
     pub(crate) fn nullable<T>(&mut self, name: &str, field: Field<T>) -> Option<Option<T>> {
         match field {
             Field::Absent => None,
@@ -116,12 +117,12 @@ impl Form {
         }
     }
 
-    /// The value of a field that null resets to `default`.
+    /// Returns the value of a field that null resets to `default`.
     pub(crate) fn or_default<T>(&mut self, name: &str, field: Field<T>, default: T) -> Option<T> {
         self.parsed_or_default(name, field, default, Ok::<_, Infallible>)
     }
 
-    /// What `parse` makes of a field that null resets to `default`.
+    /// Returns the value of a field, parsed by `parse`, that null resets to `default`.
     pub(crate) fn parsed_or_default<T, U, E: ToString>(
         &mut self,
         name: &str,
@@ -135,7 +136,7 @@ impl Form {
         }
     }
 
-    /// The value of a field that must be there.
+    /// Returns the value of a required field.
     pub(crate) fn required<T>(&mut self, name: &str, field: Field<T>) -> Option<T> {
         let missing = matches!(field, Field::Absent | Field::Null);
         if missing {
@@ -144,7 +145,7 @@ impl Form {
         self.optional(name, field)
     }
 
-    /// The value of a field that may be left out, but not be null.
+    /// Returns the value of a field that may be left out, but not null.
     pub(crate) fn present<T>(&mut self, name: &str, field: Field<T>) -> Option<T> {
         if matches!(field, Field::Null) {
             self.fault(name, "must not be null");
@@ -152,7 +153,7 @@ impl Form {
         self.optional(name, field)
     }
 
-    /// Text that null clears: `Some(None)`.
+    /// Returns a text that null clears: `Some(None)`.
     pub(crate) fn text<const MAX: usize>(
         &mut self,
         name: &str,
@@ -162,7 +163,7 @@ impl Form {
         Some(text.map(BoundedText::into_string))
     }
 
-    /// Text that means something: null and the empty text clear it.
+    /// Returns a parsed text, which null and the empty text clear.
     pub(crate) fn meaning<T, E: ToString>(
         &mut self,
         name: &str,
@@ -179,7 +180,7 @@ impl Form {
         }
     }
 
-    /// `value` if `parse` accepts it.
+    /// Returns the outcome of `parse` on `value`, or records its fault.
     pub(crate) fn validated<T, U, E: ToString>(
         &mut self,
         name: &str,
@@ -189,12 +190,12 @@ impl Form {
         parse(value?).map_err(|error| self.fault(name, error.to_string())).ok()
     }
 
-    /// `value` if it could be read; its faults are those of the field `name`.
+    /// Returns `value` if it could be read; otherwise records its faults under the field `name`.
     pub(crate) fn within<T>(&mut self, name: &str, value: Result<T, InvalidValue>) -> Option<T> {
         value.map_err(|wrong| wrong.report(name, &mut self.errors)).ok()
     }
 
-    /// What a domain validated, if there is no other fault; else all faults together.
+    /// Returns a value that a domain validated, if there is no other fault; otherwise all faults together.
     pub(crate) fn finish_validated<T>(mut self, validated: Result<T, ValidationErrors>) -> Result<T, ValidationErrors> {
         match validated {
             Ok(value) => self.finish(value),
@@ -205,7 +206,7 @@ impl Form {
         }
     }
 
-    /// What was read, if neither the form nor `validate` found a fault.
+    /// Returns `value`, if neither the form nor `validate` found a fault.
     pub(crate) fn finish_by<T>(
         self,
         value: T,
@@ -214,12 +215,12 @@ impl Form {
         validate(&value, self.errors).into_result(value)
     }
 
-    /// What was read, which is there unless a fault was found.
+    /// Returns the value, which is present unless a fault was found.
     pub(crate) fn finish_found<T>(self, value: Option<T>) -> Result<T, ValidationErrors> {
         value.filter(|_| self.errors.is_empty()).ok_or(self.errors)
     }
 
-    /// What was read, if no fault was found.
+    /// Returns `value`, if no fault was found.
     pub(crate) fn finish<T>(self, value: T) -> Result<T, ValidationErrors> {
         self.errors.into_result(value)
     }

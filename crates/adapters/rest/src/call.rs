@@ -1,4 +1,4 @@
-//! What a handler gets: a request that has been let in, and the way to the database.
+//! The input of a handler: a request that has been let in, and access to the database.
 
 use std::{borrow::Cow, net::IpAddr, rc::Rc, str::FromStr, sync::Arc};
 
@@ -17,43 +17,43 @@ use crate::{
     strict, tail::Waiter, upload::Received, worker::Worker,
 };
 
-/// A request that has passed everything but its handler.
+/// A request that has passed every check before its handler.
 pub(crate) struct Call {
     pub(crate) worker: Rc<Worker>,
     pub(crate) caller: Caller,
-    /// The epoch of the database before anything was read of it.
+    /// The epoch of the database before anything was read from it.
     pub(crate) epoch: Epoch,
     /// The token that the caller sent.
     pub(crate) token: Token,
-    /// Where it was sent from.
+    /// The address it was sent from.
     pub(crate) address: Option<IpAddr>,
     /// The values of the path's parameters, in order.
     pub(crate) path: Vec<String>,
     pub(crate) query: String,
-    /// Without the file, where an operation takes one.
+    /// The body, without the file if the operation takes one.
     pub(crate) body: RawBody,
-    /// What an operation that takes a file received.
+    /// The upload received by an operation that takes a file.
     pub(crate) upload: Option<Received>,
     /// With strict handling, the names in query and body that the operation does not know.
     pub(crate) unknown: ValidationErrors,
-    /// For a write: where it comes from.
+    /// For a write: the origin of the request.
     pub(crate) sender: Sender,
-    /// For a write: how to make it safe to retry.
+    /// For a write: the key that makes it safe to retry.
     pub(crate) retry: Option<KeyedRequest>,
     /// For a write of a record: the versions at which it may happen.
     pub(crate) precondition: Precondition,
-    /// For a read of a record: what of it the caller has already.
+    /// For a read of a record: the entity tags that the caller has already.
     pub(crate) if_none_match: EntityTags,
-    /// Where answers may be cached for other callers: the codings that this one prefers.
+    /// The codings that this caller prefers, for operations whose answers are cached for other callers.
     pub(crate) codings: Codings,
 }
 
-/// Where a request comes from.
+/// The origin of a request.
 #[derive(Clone, Default)]
 pub(crate) struct Sender {
     /// The address; empty if it is unknown.
     pub(crate) address: String,
-    /// What the program calls itself that sent it; empty if it does not say.
+    /// The `User-Agent` of the program that sent it; empty if it sends none.
     pub(crate) agent: String,
 }
 
@@ -70,8 +70,8 @@ impl Sender {
 }
 
 impl Call {
-    /// What the answer is cached under: it says the same to all who ask for this `resource` of the business with the same query at the
-    /// same `revision`.
+    /// Returns the key under which the answer is cached. It is the same for all who request this `resource` of the business
+    /// with the same query at the same `revision`.
     pub(crate) fn cache_key(&self, resource: &'static str, revision: &str) -> AnswerKey {
         AnswerKey {
             business: self.caller.business_id(),
@@ -81,24 +81,24 @@ impl Call {
         }
     }
 
-    /// Whether the epoch is still the one in which the request came: if not, what was read may be of either.
+    /// Returns true if the epoch is still that of the start of the request. If not, the data that was read may be of either.
     pub(crate) fn epoch_stands(&self) -> bool {
         self.worker.database.epoch() == self.epoch
     }
 
-    /// Whether the caller has what the entity tag `etag` stands for.
+    /// Returns true if the caller has the version that the entity tag `etag` stands for.
     pub(crate) fn has(&self, etag: &str) -> bool {
         self.if_none_match.contain(etag) && self.epoch_stands()
     }
 
-    /// The answer that is cached under `key`, if there is one in a coding that the caller prefers.
+    /// Returns the answer that is cached under `key`, if there is one in a coding that the caller prefers.
     pub(crate) fn cached(&self, key: &AnswerKey) -> Option<Reply> {
         let answers = &self.worker.shared.answers;
         let mut codings = self.codings.iter();
         codings.find_map(|coding| Some(Reply::cached(answers.get(key, coding)?, coding)))
     }
 
-    /// The record that a write is for: the first identifier in the path, otherwise as [`Call::id`], and `If-Match`.
+    /// Returns the record that a write is for: the first identifier in the path, read as by [`Call::id`], and `If-Match`.
     pub(crate) fn target<T: FromStr>(&self, absent: Code) -> Result<Target<T>, ApiError> {
         Ok(Target {
             id: self.id(absent)?,
@@ -106,12 +106,13 @@ impl Call {
         })
     }
 
-    /// The first identifier in the path. Text that is no identifier leads to no resource: the error has the code `absent`.
+    /// Returns the first identifier in the path. Text that is not an identifier matches no resource: the error has the code
+    /// `absent`.
     pub(crate) fn id<T: FromStr>(&self, absent: Code) -> Result<T, ApiError> {
         self.nth_id(0, absent)
     }
 
-    /// The second identifier in the path, of something that belongs to the first; otherwise as [`Call::id`].
+    /// Returns the second identifier in the path, of something that belongs to the first; otherwise like [`Call::id`].
     pub(crate) fn second_id<T: FromStr>(&self, absent: Code) -> Result<T, ApiError> {
         self.nth_id(1, absent)
     }
@@ -121,28 +122,30 @@ impl Call {
         parsed.ok_or_else(|| ApiError::new(absent, "there is no such resource"))
     }
 
-    /// The value of a parameter of the path.
+    /// Returns the value of a parameter of the path.
     fn parameter(&self, nth: usize) -> Option<Cow<'_, str>> {
         Some(percent_decode_str(self.path.get(nth)?).decode_utf8_lossy())
     }
 
-    /// The list of this name in the record that the path names first. Whether it names any is for [`Call::id`] to say.
+    /// Returns the list of this name in the record that the path names first. [`Call::id`] checks whether that record's id is
+    /// valid.
     pub(crate) fn list_within(&self, name: &'static str) -> ListName {
         let record = self.parameter(0).and_then(|text| NotAnId::read(&text).ok());
         ListName::within(name, record.unwrap_or_default())
     }
 
-    /// The caller as it stands now, for a request that was held back so long that its key may have been revoked meanwhile.
+    /// Returns the caller as of now, for a request that was held back so long that its key may have been revoked in the
+    /// meantime.
     pub(crate) async fn caller_now(&self) -> Result<Caller, ApiError> {
         self.worker.caller(&self.token, self.address).await
     }
 
-    /// The query, to be read.
+    /// Returns the query, for reading.
     pub(crate) fn query(&self) -> Query<'_> {
         Query::new(&self.query).with_faults(self.unknown.clone())
     }
 
-    /// The fields that a GET requests, where its answer has one view only.
+    /// Returns the fields that a GET requests, for an answer with one view only.
     ///
     /// # Errors
     /// 422 if it requests too many.
@@ -152,19 +155,19 @@ impl Call {
         query.finish(fields)
     }
 
-    /// The file that the body carries.
+    /// Returns the file that the body carries.
     pub(crate) fn file(&self) -> &FileMember {
         self.upload
             .as_ref()
             .map_or(&FileMember::Absent, |received| &received.file)
     }
 
-    /// The body, read as `B`.
+    /// Returns the body, read as `B`.
     pub(crate) async fn body<B: DeserializeOwned + Send + 'static>(&self) -> Result<B, ApiError> {
         self.parse(body::parse).await
     }
 
-    /// What `read` makes of the body, read as `B`, by the rules of the business.
+    /// Returns the outcome of `read` on the body, read as `B`, by the rules of the business.
     pub(crate) async fn read_body<B: DeserializeOwned, T: Send + 'static>(
         &self,
         read: impl FnOnce(B, &Rules<'_>) -> Result<T, ApiError> + Send + 'static,
@@ -181,7 +184,7 @@ impl Call {
         .await
     }
 
-    /// What `work` makes of the bytes of the body.
+    /// Returns the outcome of `work` on the bytes of the body.
     pub(crate) async fn parse<T: Send + 'static>(
         &self,
         work: impl FnOnce(&[u8]) -> Result<T, ApiError> + Send + 'static,
@@ -190,7 +193,7 @@ impl Call {
         self.body.parse(pool, self.caller.business_id(), work).await
     }
 
-    /// The command of the request, unless strict handling refuses it; then all faults together.
+    /// Returns the command of the request, unless strict handling refuses it; then all faults are reported together.
     pub(crate) fn strictly<C>(&self, command: Result<C, ApiError>) -> Result<C, ApiError> {
         if self.unknown.is_empty() {
             return command;
@@ -202,7 +205,7 @@ impl Call {
         }
     }
 
-    /// Where the pages on errors are.
+    /// Returns the pages on errors.
     pub(crate) fn help(&self) -> &HelpPages {
         &self.worker.shared.help
     }
@@ -220,16 +223,16 @@ impl Call {
         Ok(self.worker.database.read_for(Some(self.caller.business_id())).await?)
     }
 
-    /// Waits for events of the caller's business from now on; `None` if too many requests do already.
+    /// Waits for events of the caller's business from now on; `None` if too many requests do so already.
     pub(crate) fn event_waiter(&self) -> Option<Waiter> {
         let business = self.caller.business_id();
         self.worker.shared.tails.wait(&self.worker.database, business)
     }
 
-    /// Takes one of the mails that the business may send today, for one that is sent while the request waits.
+    /// Claims one of the mails that the business may send today, for a mail that is sent while the request waits.
     ///
     /// # Errors
-    /// As `refused` makes it, if there is none left.
+    /// The error that `refused` makes, if the limit is reached.
     pub(crate) async fn claim_mail(
         &self,
         session: &mut dyn Session,

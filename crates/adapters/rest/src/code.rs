@@ -1,7 +1,7 @@
-//! The stable names of what can go wrong, each declared once: with its status and with what the page says of it that
-//! `details.help` names (contract, "Codes"; decisions §3).
+//! Stable names of errors, each declared once with its status and its help page, which `details.help` names (contract, "Codes";
+//! decisions §3).
 //!
-//! What any operation can answer is here; an area declares its own codes beside its operations.
+//! Codes that any operation can return are here; an area declares its own codes beside its operations.
 
 use std::fmt;
 
@@ -11,21 +11,21 @@ use actix_web::http::StatusCode;
 #[derive(Clone, Copy)]
 pub(crate) struct Code(&'static Definition);
 
-/// What is declared of a code.
+/// The declaration of a code.
 pub(crate) struct Definition {
     pub(crate) name: &'static str,
     pub(crate) status: StatusCode,
     pub(crate) help: Help,
 }
 
-/// What a caller can read of a code.
+/// The help text on a code for callers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Help {
-    /// What the answer says.
+    /// The meaning of the code.
     pub(crate) meaning: &'static str,
-    /// How it comes about.
+    /// The cause of the error.
     pub(crate) cause: &'static str,
-    /// What to do.
+    /// The steps to take.
     pub(crate) remedy: &'static str,
 }
 
@@ -34,7 +34,7 @@ impl Code {
         Self(definition)
     }
 
-    /// Those of any operation, in the order of the documentation; `areas::codes` has all.
+    /// The codes of any operation, in the order of the documentation; `areas::codes` has all.
     pub(crate) const COMMON: &[Self] = COMMON;
 
     pub(crate) const fn as_str(self) -> &'static str {
@@ -64,7 +64,7 @@ impl fmt::Debug for Code {
     }
 }
 
-/// Declares codes: a constant of [`Code`] for each, and one by the name before them that lists them.
+/// Declares codes: a constant of [`Code`] for each, and a list of all under the name that comes first.
 macro_rules! codes {
     (
         $list:ident;

@@ -1,4 +1,4 @@
-//! Compressing answers for callers that take it (decisions §3, "Strict handling, versions, browsers").
+//! Compression of answers for callers that accept it (decisions §3, "Strict handling, versions, browsers").
 //!
 //! Small answers are left alone: they would gain nothing. Long ones are compressed as they are written, chunk by chunk on
 //! threads that no other request waits for, so that memory does not grow with them.
@@ -22,20 +22,20 @@ use crate::{
     cors::vary_by,
 };
 
-/// Answers of at most so many bytes are sent as they are.
+/// The length in bytes up to which answers are sent uncompressed.
 const SMALL_BYTES: u64 = 1024;
 
 /// The codings that a caller prefers.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Codings {
-    /// For an answer that is in memory as a whole.
+    /// The coding for an answer that is in memory as a whole.
     whole: Option<ContentEncoding>,
-    /// For one that is written out as it is read.
+    /// The coding for an answer that is written as it is read.
     streamed: Option<ContentEncoding>,
 }
 
 impl Codings {
-    /// On a tie, Brotli makes the shorter answer, and gzip takes little memory for a long one.
+    /// Negotiates the codings. On a tie, Brotli makes the shorter answer, and gzip takes little memory for a long one.
     pub(crate) fn of(request: &HttpRequest) -> Self {
         use ContentEncoding::{Brotli, Gzip, Identity};
         if !request.headers().contains_key(header::ACCEPT_ENCODING) {
@@ -60,17 +60,19 @@ impl Codings {
         }
     }
 
-    /// In the order in which an answer may be kept in them; identity, if the caller prefers answers as they are.
+    /// Returns the codings in the order in which an answer may be cached in them; identity, if the caller prefers plain
+    /// answers.
     pub(crate) fn iter(self) -> impl Iterator<Item = ContentEncoding> {
         let plain = (self.whole.is_none() && self.streamed.is_none()).then_some(ContentEncoding::Identity);
         self.whole.into_iter().chain(self.streamed).chain(plain)
     }
 }
 
-/// The same answer, compressed if it is long and its caller takes that. One that has a key is kept for others.
+/// Returns the same answer, compressed if it is long and its caller accepts that. An answer with a cache key is stored for
+/// other callers.
 pub(crate) fn compressed(request: &HttpRequest, mut response: HttpResponse, cache: &Arc<AnswerCache>) -> HttpResponse {
     let key = response.extensions_mut().remove::<AnswerKey>();
-    // Made before, for others.
+    // It was compressed before, for another caller.
     if response.headers().contains_key(header::CONTENT_ENCODING) {
         vary_by(response.headers_mut(), "Accept-Encoding");
         return response;
@@ -80,7 +82,7 @@ pub(crate) fn compressed(request: &HttpRequest, mut response: HttpResponse, cach
         BodySize::Sized(_) => false,
         BodySize::Stream => true,
     };
-    // What can be read in ranges is a file, and compressed by its own nature.
+    // An answer that can be read in ranges is a file, in a compressed format of its own.
     if response.headers().contains_key(header::ACCEPT_RANGES) {
         return response;
     }
@@ -93,7 +95,7 @@ pub(crate) fn compressed(request: &HttpRequest, mut response: HttpResponse, cach
         };
     };
     if request.method() == Method::HEAD {
-        // HEAD has the header fields of the answer to GET; its body is not made.
+        // HEAD has the header fields of the answer to GET, but its body is not made.
         let value = HeaderValue::from_static(encoding.as_str());
         response.headers_mut().insert(header::CONTENT_ENCODING, value);
         let nothing = BodyStream::new(empty::<Result<Bytes, std::convert::Infallible>>());

@@ -6,7 +6,7 @@ use forecourt_kernel::{Epoch, Precondition, Timestamp, Version, View};
 
 use crate::{credentials::CACHE_TTL, error::ApiError};
 
-/// How many bytes a header with entity tags may have.
+/// The maximum number of bytes of a header with entity tags.
 pub(crate) const MAX_TAGS_BYTES: usize = 4096;
 
 /// The state of a record that an answer shows.
@@ -17,12 +17,13 @@ pub(crate) struct RecordState {
 }
 
 impl RecordState {
-    /// The entity tag of the record in `view`: `"<version>"`, `"<version>-simple"`. Where it shows something that has changed
-    /// without it, another record's name or a text of the business, a digest of that follows. In a later `epoch` all of them end in
-    /// `-e<epoch>`.
+    /// Returns the entity tag of the record in `view`: `"<version>"`, `"<version>-simple"`. If it shows data that changed
+    /// without it, such as another record's name or a text of the business, a digest of that data follows. In a later `epoch`
+    /// all tags end in `-e<epoch>`.
     pub(crate) fn entity_tag(self, view: View, business: &Business, epoch: Epoch) -> String {
         let Self { version, updated } = self;
-        // A server may go on for a while with what the business was before; it shows the same then as before the change.
+        // A server may use the previous state of the business for a while, and shows the same in that time as before the
+        // change.
         let cache_ttl = i64::try_from(CACHE_TTL.as_secs()).unwrap_or(i64::MAX);
         let version = if business.updated > business.created && updated <= business.updated.plus_seconds(cache_ttl) {
             version.shown_with(business.updated)
@@ -47,14 +48,14 @@ pub(crate) enum EntityTags {
     Absent,
     /// `*`: any version.
     Any,
-    /// What stands between the quotes of each, weak ones too.
+    /// The text between the quotes of each tag, including weak ones.
     Listed(Vec<Vec<u8>>),
     /// Anything else.
     Malformed,
 }
 
 impl EntityTags {
-    /// Those of `If-None-Match`.
+    /// Reads the entity tags of `If-None-Match`.
     pub(crate) fn if_none_match(headers: &HeaderMap) -> Self {
         Self::read(headers, &IF_NONE_MATCH)
     }
@@ -71,7 +72,7 @@ impl EntityTags {
         listed(&text).map_or(Self::Malformed, Self::Listed)
     }
 
-    /// Whether `tag`, which is strong, is among them by the weak comparison. A malformed header names none.
+    /// Returns true if `tag`, which is strong, is among them by the weak comparison. A malformed header names no tags.
     pub(crate) fn contain(&self, tag: &str) -> bool {
         let opaque = tag.trim_matches('"').as_bytes();
         match self {
@@ -82,7 +83,7 @@ impl EntityTags {
     }
 }
 
-/// The opaque parts of a list of entity tags, of which there must be one at least.
+/// Parses the opaque parts of a list of entity tags, of which there must be at least one.
 fn listed(text: &[u8]) -> Option<Vec<Vec<u8>>> {
     let mut tags = Vec::new();
     let mut rest = text.trim_ascii_start();
@@ -107,8 +108,8 @@ fn listed(text: &[u8]) -> Option<Vec<Vec<u8>>> {
     (!tags.is_empty()).then_some(tags)
 }
 
-/// The versions that `If-Match` lets a write happen at. Only the version of a tag counts, so it is taken from any view, and
-/// also in the weak form that proxies make of tags when they compress answers.
+/// Reads from `If-Match` the versions at which a write may happen. Only the version in a tag counts, so a tag of any view is
+/// accepted, and also the weak form that proxies make of tags when they compress answers.
 ///
 /// # Errors
 /// 422 (`If-Match`) if it is malformed.
@@ -125,7 +126,7 @@ pub(crate) fn precondition(headers: &HeaderMap) -> Result<Precondition, ApiError
     }
 }
 
-/// The version that one of our tags names: its digits up to the first hyphen.
+/// Returns the version that one of our tags names: its digits up to the first hyphen.
 fn version_of(opaque: &[u8]) -> Option<i64> {
     let digits = opaque.split(|&byte| byte == b'-').next()?;
     let plain = digits.iter().all(u8::is_ascii_digit) && !digits.starts_with(b"0");
@@ -156,13 +157,13 @@ mod tests {
         };
         assert_eq!(state.entity_tag(View::Full, &business, Epoch::FIRST), "\"3\"");
         assert_eq!(state.entity_tag(View::Simple, &business, Epoch::FIRST), "\"3-simple\"");
-        // What the business is called has changed since the record did.
+        // The texts of the business have changed since the record did.
         business.updated = at(100);
         let renamed = state.entity_tag(View::Full, &business, Epoch::FIRST);
         assert!(renamed.starts_with("\"3-") && renamed.len() == 20, "{renamed}");
         business.updated = at(101);
         assert_ne!(state.entity_tag(View::Full, &business, Epoch::FIRST), renamed);
-        // A change of the record after that shows the new words.
+        // A change of the record after that shows the new texts.
         let later = RecordState {
             updated: at(104),
             ..state

@@ -1,9 +1,9 @@
 //! A caller's connection, as HTTP sees it.
 //!
-//! actix-http answers what it cannot read (a head that is too long, too many header lines, a malformed one) with a bare
-//! status, and holds up to 128 KiB of a head before it does. [`Connection`] stands between it and the socket: it follows the
-//! bytes of each head, refuses one that is too long before the rest of it is read, and puts the error envelope in the place
-//! of what actix-http says by itself.
+//! actix-http answers a request that it cannot read (a head that is too long or malformed, or too many header lines) with a
+//! bare status. Before it does, it holds up to 128 KiB of a head. [`Connection`] stands between it and the socket and follows
+//! the bytes of each head. It refuses a head that is too long before the rest of it is read, and replaces the answers of
+//! actix-http by the error envelope.
 
 use std::{
     cell::{Cell, RefCell},
@@ -26,77 +26,76 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, Re
 
 use crate::code::Code;
 
-/// The longest request line: a target with the method, the version and the spaces around it.
+/// The maximum length of a request line: a target with the method, the version and the spaces around it.
 const MAX_LINE_BYTES: usize = MAX_TARGET_BYTES + 64;
-/// The longest head that is read: more than may be within the bounds, so that most that are not are answered by the pipeline,
-/// with the name that the caller gave the request, and the connection goes on.
+/// The maximum length of a head that is read. It exceeds the documented limits, so that the pipeline answers most heads above
+/// them, with the request's own name, and the connection stays open.
 const MAX_HEAD_BYTES: usize = 64 * 1024;
 const _: () = assert!(MAX_HEAD_BYTES > MAX_LINE_BYTES + MAX_HEADER_BYTES);
-/// How much is read before actix-http gets to look at it. Otherwise it reads 128 KiB first.
+/// The number of bytes that are read before actix-http sees them. Otherwise it reads 128 KiB first.
 const READ_BYTES: usize = 8 * 1024;
-/// How much of a refused request is read and thrown away, so that its sender gets to read the answer.
+/// The number of bytes of a refused request that are read and discarded, so that its sender can read the answer.
 pub(crate) const DRAINED_BYTES: usize = 4 * 1024 * 1024;
-/// How long that may take.
+/// The maximum time for reading and discarding them.
 const LINGER_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Makes the answer to a request that never reached the pipeline: its whole text.
+/// Makes the full text of the answer to a request that never reached the pipeline.
 pub(crate) type Refuse = Rc<dyn Fn(Refused) -> Bytes>;
 
 /// A request that is refused before it is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Refused {
     pub(crate) code: Code,
-    /// Whether it is a HEAD request, whose answer has no body.
+    /// True for a HEAD request, whose answer has no body.
     pub(crate) head_only: bool,
-    /// How long ago the first of it arrived; `None` if nothing was sent at all.
+    /// The time since its first byte arrived; `None` if nothing was sent at all.
     pub(crate) age: Option<Duration>,
-    /// Who is at the other end: the caller, or a proxy, whose word on the caller was not read.
+    /// The peer's address: the caller's, or that of a proxy, whose header on the caller was not read.
     pub(crate) address: Option<IpAddr>,
 }
 
-/// How far a connection has come with its requests.
+/// The progress of a connection with its requests.
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
     begun: Cell<u64>,
     finished: Cell<u64>,
-    /// Whether the latest request has a body that has not been read to its end.
+    /// True if the latest request has a body that has not been read to its end.
     unread: Cell<bool>,
-    /// Whether the request line that arrived last is longer than any within the bounds, with what HTTP does not pass on: a
-    /// fragment.
+    /// True if the last request line is longer than the limit. It includes the fragment, which HTTP does not pass on.
     long_line: Cell<bool>,
-    /// Whether what its sender sends is left with the system.
+    /// True while incoming bytes are left in the system's buffer.
     is_held_back: Cell<bool>,
-    /// Reads on when it is not.
+    /// Wakes the reader once it is false.
     reader: RefCell<Option<Waker>>,
 }
 
 impl Progress {
-    /// Notes that a request begins; it is finished when what this returns is dropped.
+    /// Records that a request begins; it ends when the returned value is dropped.
     pub(crate) fn begin(self: &Rc<Self>, has_body: bool) -> Exchange {
         self.begun.set(self.begun.get() + 1);
         self.unread.set(has_body);
         Exchange(Rc::clone(self))
     }
 
-    /// Whether the latest request line is too long. It is reported once.
+    /// Returns true if the latest request line is too long. It is reported once.
     pub(crate) fn take_long_line(&self) -> bool {
         self.long_line.take()
     }
 
-    /// Reads nothing until what this returns is dropped. For a request that waits actix-http reads 128 KiB ahead, which takes
-    /// twice as much: 200 uploads that waited took 55 MB, and take 15 so.
+    /// Pauses reading until the returned value is dropped. For a request that waits, actix-http reads 128 KiB ahead, which
+    /// takes twice as much memory: 200 uploads that waited took 55 MB, and take 15 MB with this.
     pub(crate) fn hold_back(self: &Rc<Self>) -> PausedReading {
         self.is_held_back.set(true);
         PausedReading(Rc::clone(self))
     }
 
-    /// Notes that the body of the latest request was read to its end.
+    /// Records that the body of the latest request was read to its end.
     pub(crate) fn body_was_read(&self) {
         self.unread.set(false);
     }
 }
 
-/// Whether a body follows a head with these fields.
+/// Returns true if a body follows a head with these fields.
 pub(crate) fn has_body(headers: &HeaderMap) -> bool {
     headers.contains_key(header::TRANSFER_ENCODING)
         || headers
@@ -109,7 +108,7 @@ pub(crate) fn has_body(headers: &HeaderMap) -> bool {
 pub(crate) struct Exchange(Rc<Progress>);
 
 impl Exchange {
-    /// Whether it is answered before its body was read: then the connection can serve no other.
+    /// Returns true if it is answered before its body was read: then the connection can serve no other request.
     pub(crate) fn leaves_body_unread(&self) -> bool {
         self.0.unread.get()
     }
@@ -121,7 +120,7 @@ impl Drop for Exchange {
     }
 }
 
-/// A connection that is not read from.
+/// A pause in reading from a connection.
 #[derive(Debug)]
 pub(crate) struct PausedReading(Rc<Progress>);
 
@@ -161,14 +160,14 @@ impl<B: MessageBody + Unpin> MessageBody for Tracked<B> {
     }
 }
 
-/// What is known of a head while it arrives.
+/// The state of a head while it arrives.
 #[derive(Debug)]
 struct Head {
     bytes: usize,
     /// Bytes of the request line so far.
     line: usize,
     line_ended: bool,
-    /// Whether the line that is arriving has nothing on it yet.
+    /// True if the line that is arriving is still empty.
     blank: bool,
     ended: bool,
     /// The first bytes, which identify the method.
@@ -200,7 +199,7 @@ impl Head {
                 b'\r' => {}
                 _ => self.blank = false,
             }
-            // Empty lines before a request are nothing.
+            // Empty lines before a request are ignored.
             if self.line_ended || !self.blank {
                 if let Some(start) = self.start.get_mut(self.bytes) {
                     *start = byte;
@@ -211,12 +210,12 @@ impl Head {
         }
     }
 
-    /// Whether it is longer than any that is read.
+    /// Returns true if it is longer than the maximum that is read.
     const fn is_too_long(&self) -> bool {
         self.bytes > MAX_HEAD_BYTES
     }
 
-    /// What makes it too long.
+    /// Returns the code for the part that makes it too long.
     const fn excess(&self) -> Code {
         if self.line > MAX_LINE_BYTES {
             Code::URI_TOO_LONG
@@ -228,18 +227,18 @@ impl Head {
 
 /// A caller's connection.
 pub(crate) struct Connection {
-    /// `None` once the caller has got its last answer: from then on HTTP finds the connection ended.
+    /// `None` once the caller has received its last answer: from then on HTTP sees the connection as ended.
     stream: Option<TcpStream>,
     refuse: Refuse,
     progress: Rc<Progress>,
-    /// How many requests have been answered to the last byte.
+    /// The number of requests that have been answered completely.
     answered: u64,
     head: Head,
-    /// The number of the request that `head` is of.
+    /// The number of the request that `head` belongs to.
     head_of: u64,
-    /// When the first of `head` arrived.
+    /// The time at which the first byte of `head` arrived.
     head_began: Option<Instant>,
-    /// How much was read since there was nothing to read, or since the last pause.
+    /// The number of bytes read since the socket was last empty, or since the last pause.
     read: usize,
 }
 
@@ -257,12 +256,12 @@ impl Connection {
         }
     }
 
-    /// The progress of its requests.
+    /// Returns the progress of its requests.
     pub(crate) fn progress(&self) -> Rc<Progress> {
         Rc::clone(&self.progress)
     }
 
-    /// Whether no request is being read or answered but one whose head is arriving.
+    /// Returns true if no request is being read or answered, except one whose head is arriving.
     fn is_between_requests(&self) -> bool {
         self.answered == self.progress.begun.get()
     }
@@ -280,23 +279,23 @@ impl Connection {
         }
     }
 
-    /// What actix-http refuses by itself, if `bytes` begin with such an answer.
+    /// Returns the code of a refusal by actix-http itself, if `bytes` begin with one.
     fn own_refusal(&self, bytes: &[u8]) -> Option<Code> {
         let status = bytes.strip_prefix(b"HTTP/1.1 ")?.get(..3)?;
         match status {
-            // It takes an address that it has no room for as malformed.
+            // It treats a target that it has no room for as malformed.
             b"400" if self.head.line > MAX_LINE_BYTES => Some(Code::URI_TOO_LONG),
             b"400" => Some(Code::REQUEST_INVALID),
             b"408" => Some(Code::REQUEST_TIMEOUT),
-            // Also of more lines than it has room for.
+            // It also sends this for more lines than it has room for.
             b"431" => Some(self.head.excess()),
             _ => None,
         }
     }
 }
 
-/// Sends a last answer and closes the connection. What the caller still sends is thrown away for a while: closing at once would
-/// reset the connection, and the caller would not get to read the answer.
+/// Sends a last answer and closes the connection. Further bytes from the caller are discarded for a while: closing at once
+/// would reset the connection, and the caller could not read the answer.
 async fn part_from(mut stream: TcpStream, answer: Bytes) {
     let parting = async {
         stream.write_all(&answer).await?;
@@ -370,7 +369,7 @@ impl AsyncWrite for Connection {
         }
     }
 
-    /// Called when everything that there is to write has been written.
+    /// Called when all pending bytes have been written.
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         let begun = this.progress.begun.get();
@@ -380,7 +379,7 @@ impl AsyncWrite for Connection {
                 && let Some(stream) = this.stream.take()
             {
                 actix_web::rt::spawn(part_from(stream, Bytes::new()));
-                // HTTP is to look again, and to find the connection ended.
+                // HTTP must look again, to find the connection ended.
                 cx.waker().wake_by_ref();
             }
         }
@@ -404,7 +403,7 @@ mod tests {
 
     fn followed(text: &str) -> Head {
         let mut head = Head::default();
-        // However it is cut.
+        // The result does not depend on how the text is cut.
         for piece in text.as_bytes().chunks(7) {
             head.follow(piece);
         }

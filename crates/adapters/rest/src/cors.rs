@@ -1,4 +1,4 @@
-//! Cross-origin requests of browsers (the Fetch standard's CORS protocol), allowed to the origins that the operator names.
+//! Cross-origin requests of browsers (the Fetch standard's CORS protocol), allowed for the origins that the operator names.
 //!
 //! Credentials mode is never allowed: a page sends its key in the header `Authorization`, so there is nothing that a browser
 //! would add by itself.
@@ -14,9 +14,9 @@ use actix_web::{
 /// The origins whose pages may read answers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum CorsOrigins {
-    /// All of them.
+    /// All origins.
     Any,
-    /// These, as browsers write them: `https://shop.example`. None by default.
+    /// These origins, as browsers write them: `https://shop.example`. None by default.
     These(Vec<String>),
 }
 
@@ -29,16 +29,16 @@ const EXPOSED_HEADERS: HeaderValue = HeaderValue::from_static(
      X-Idempotent-Replay, Preference-Applied",
 );
 const ANY: HeaderValue = HeaderValue::from_static("*");
-/// How long a browser may cache a preflight's answer, in seconds: the most that any browser keeps.
+/// The time in seconds for which a browser may cache a preflight's answer: the longest that any browser supports.
 const MAX_AGE: HeaderValue = HeaderValue::from_static("7200");
 
 impl CorsOrigins {
-    /// Whether any origin is allowed.
+    /// Returns true if no origin is allowed.
     const fn is_off(&self) -> bool {
         matches!(self, Self::These(origins) if origins.is_empty())
     }
 
-    /// What the header `Access-Control-Allow-Origin` says to the page that sent a request.
+    /// Returns the value of the header `Access-Control-Allow-Origin` for the page that sent a request.
     fn allowed(&self, request: &HeaderMap) -> Option<HeaderValue> {
         let origin = request.get(header::ORIGIN)?;
         match self {
@@ -50,7 +50,7 @@ impl CorsOrigins {
         }
     }
 
-    /// Whether a request is a browser's question if a page of an allowed origin may send another one.
+    /// Returns true for a preflight request of a browser on behalf of a page of an allowed origin.
     pub(crate) fn is_preflight(&self, request: &HttpRequest) -> bool {
         !self.is_off()
             && request.method() == Method::OPTIONS
@@ -58,8 +58,8 @@ impl CorsOrigins {
             && self.allowed(request.headers()).is_some()
     }
 
-    /// The headers that answer a preflight, beside those of every answer. Which methods a path has is for the request itself to
-    /// learn, from an answer that its page can read.
+    /// Sets the headers that answer a preflight, beside those of every answer. All methods are allowed here; the request itself
+    /// learns which of them its path has, from an answer that its page can read.
     pub(crate) fn answer_preflight(request: &HeaderMap, response: &mut HeaderMap) {
         let headers = request.get(header::ACCESS_CONTROL_REQUEST_HEADERS).cloned();
         response.insert(header::ACCESS_CONTROL_ALLOW_METHODS, ALLOWED_METHODS);
@@ -80,7 +80,7 @@ impl CorsOrigins {
     }
 }
 
-/// Notes that an answer depends on this header of its request, in one line with what else it depends on.
+/// Adds a header of the request on which the answer depends to `Vary`, in one line with the others.
 pub(crate) fn vary_by(response: &mut HeaderMap, name: &str) {
     let known: Vec<_> = response
         .get_all(header::VARY)

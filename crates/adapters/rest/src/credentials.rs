@@ -1,4 +1,4 @@
-//! From the header `Authorization` to a caller, mostly without asking the database.
+//! Resolves the header `Authorization` to a caller, mostly without a query of the database.
 
 use std::{
     cell::RefCell,
@@ -14,12 +14,12 @@ use forecourt_kernel::Timestamp;
 
 use crate::{code::Code, error::ApiError};
 
-/// How long a look-up is trusted. Revocations and changes of a business must hold within five seconds.
+/// The time for which a look-up is trusted. Revocations and changes of a business must take effect within five seconds.
 pub(crate) const CACHE_TTL: Duration = Duration::from_secs(2);
-/// How many keys are remembered before those that have expired are forgotten.
+/// The number of cached keys at which expired ones are dropped.
 const MAX_CACHED_KEYS: usize = 4096;
 
-/// The keys that one worker has seen lately. A worker is one thread, so nothing is locked.
+/// The keys that one worker has seen recently. A worker is one thread, so nothing is locked.
 #[derive(Default)]
 pub(crate) struct CredentialCache {
     entries: RefCell<HashMap<KeyId, Entry>>,
@@ -30,7 +30,7 @@ struct Entry {
     read: Instant,
 }
 
-/// The token that a request carries.
+/// Returns the token that a request carries.
 ///
 /// # Errors
 /// `authentication_required` if there is none, `authentication_invalid` if it is malformed.
@@ -52,7 +52,7 @@ pub(crate) fn token_of(request: &HttpRequest) -> Result<Token, ApiError> {
 }
 
 impl CredentialCache {
-    /// The caller whom `token` stands for, presented from `address`. The key's use is noted.
+    /// Returns the caller whom `token` identifies, presented from `address`, and records the use of the key.
     ///
     /// # Errors
     /// As [`authenticate`] returns them, or if the database fails.

@@ -1,4 +1,4 @@
-//! Work that outlives its request.
+//! Work that continues after its request has ended.
 
 use std::panic::resume_unwind;
 
@@ -7,8 +7,8 @@ use forecourt_kernel::StoreError;
 
 use crate::error::ApiError;
 
-/// Runs `work` to its end even if the request that started it is cancelled or times out. For work that is better done late than
-/// by half.
+/// Runs `work` to its end even if the request that started it is cancelled or times out. Use it for work that must not stop
+/// half-way.
 pub(crate) async fn run_to_completion<T: 'static>(
     work: impl Future<Output = Result<T, ApiError>> + 'static,
 ) -> Result<T, ApiError> {

@@ -1,4 +1,4 @@
-//! Pages that need no credential and are no operations: the OpenAPI document, the documentation page, and health.
+//! Pages that need no credential and are not operations: the OpenAPI document, the documentation page, and health.
 
 use std::sync::OnceLock;
 
@@ -29,8 +29,8 @@ use crate::{
 const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 const CSS: &str = "text/css; charset=utf-8";
 
-/// What the documentation's page may do: run its own files and call this server. Its styles are written into elements, and its
-/// pictures into its style sheet.
+/// The content security policy of the documentation's page: it may run its own files and call this server. Its styles are
+/// written into elements, and its pictures into its style sheet.
 const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; \
      connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -38,12 +38,12 @@ const POLICY: HeaderValue = HeaderValue::from_static(
 
 /// A public page.
 pub(crate) struct Page {
-    /// Where it is; for documentation also what lies below.
+    /// Its path; documentation pages also serve paths below it.
     pub(crate) path: &'static str,
     content: Content,
 }
 
-/// The pages of a server that is reached at `public_url`.
+/// Returns the pages of a server that is reached at `public_url`.
 pub(crate) fn pages(public_url: String) -> Vec<Page> {
     let page = |path, content| Page { path, content };
     vec![
@@ -52,14 +52,14 @@ pub(crate) fn pages(public_url: String) -> Vec<Page> {
         page("/readyz", Content::Readiness),
         page("/", Content::Root),
         page(files::FOLDER, Content::Files),
-        // Before the page that it lies below.
+        // Before the page whose path is a prefix of this one.
         page("/docs/errors", Content::Errors),
         page("/docs/guides", Content::Guides),
         page("/docs", Content::Documentation),
     ]
 }
 
-/// What a page shows.
+/// The content of a page.
 enum Content {
     /// The OpenAPI document.
     OpenApi(Document),
@@ -67,15 +67,15 @@ enum Content {
     Documentation,
     /// The guides beside it.
     Guides,
-    /// What the error codes mean.
+    /// The meanings of the error codes.
     Errors,
-    /// The way to the documentation.
+    /// A redirect to the documentation.
     Root,
-    /// Whether the process lives.
+    /// The liveness of the process.
     Health,
-    /// Whether the process can do its work.
+    /// The readiness of the process for work.
     Readiness,
-    /// Photos and videos, some of them for those alone who may see them.
+    /// Photos and videos, some of them only for callers who may see them.
     Files,
 }
 
@@ -86,7 +86,7 @@ struct Document {
 }
 
 impl Document {
-    /// The document of a server that is reached at `public_url`.
+    /// Makes the document of a server that is reached at `public_url`.
     const fn new(public_url: String) -> Self {
         Self {
             public_url,
@@ -94,7 +94,7 @@ impl Document {
         }
     }
 
-    /// Its text, and its ETag.
+    /// Returns its text and its ETag.
     fn text(&self) -> Result<(Bytes, HeaderValue), BoxError> {
         if let Some(text) = self.text.get() {
             return Ok(text.clone());
@@ -106,7 +106,7 @@ impl Document {
 }
 
 impl Page {
-    /// Whether a request for `path` is for this page.
+    /// Returns true if a request for `path` is for this page.
     pub(crate) fn serves(&self, path: &str) -> bool {
         let Some(rest) = path.strip_prefix(self.path) else {
             return false;
@@ -118,12 +118,12 @@ impl Page {
             ) && rest.starts_with('/'))
     }
 
-    /// Whether it is one that limits hold for: those who watch over the server are let in from everywhere.
+    /// Returns true if rate limits and blocks apply to it. Monitoring of the server is let in from everywhere.
     pub(crate) const fn is_limited(&self) -> bool {
         !matches!(self.content, Content::Health | Content::Readiness)
     }
 
-    /// Whether it can be requested with this method.
+    /// Returns true if it can be requested with this method.
     pub(crate) fn takes(method: &Method) -> bool {
         method == Method::GET || method == Method::HEAD
     }
@@ -131,7 +131,7 @@ impl Page {
     /// Answers a request for this page.
     ///
     /// # Errors
-    /// What is against it, of a file.
+    /// If it is a file that cannot be served to this request.
     pub(crate) async fn answer(
         &self,
         request: &HttpRequest,
@@ -164,7 +164,7 @@ impl Page {
     }
 }
 
-/// `response` with what a browser may do with it.
+/// Returns `response` with headers that restrict what a browser may do with it.
 fn for_browsers(mut response: HttpResponse) -> HttpResponse {
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_SECURITY_POLICY, POLICY);
@@ -179,12 +179,12 @@ fn redirect(status: StatusCode, to: &'static str) -> HttpResponse {
         .finish()
 }
 
-/// The page of an error code, or of all of them.
+/// Returns the page of an error code, or of all of them.
 fn error_page(request: &HttpRequest, folder: &'static str, help: &HelpPages) -> HttpResponse {
     let path = request.path().strip_prefix(folder).unwrap_or_default();
     let html = match path.strip_prefix('/') {
         None => help::index(areas::codes()),
-        // With the slash, everything that the page refers to would be looked for one level too deep.
+        // With a trailing slash, everything that the page refers to would be looked up one level too deep.
         Some("") => return redirect(StatusCode::PERMANENT_REDIRECT, "../errors"),
         Some(name) => match areas::codes().find(|code| code.as_str() == name) {
             Some(code) => help::page(code),
@@ -199,7 +199,7 @@ fn error_page(request: &HttpRequest, folder: &'static str, help: &HelpPages) -> 
     html_page(request, html)
 }
 
-/// The page of a guide.
+/// Returns the page of a guide.
 fn guide(request: &HttpRequest, folder: &'static str, help: &HelpPages) -> HttpResponse {
     let path = request.path().strip_prefix(folder).unwrap_or_default();
     match path.strip_prefix('/').and_then(guides::find) {
@@ -216,7 +216,7 @@ fn html_page(request: &HttpRequest, html: impl Into<String> + AsRef<[u8]>) -> Ht
     })
 }
 
-/// A digest that identifies a text.
+/// Returns a digest that identifies a text.
 fn digest(text: &[u8]) -> String {
     let hash = Sha256::digest(text);
     hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
@@ -226,7 +226,7 @@ fn etag(text: &str) -> HeaderValue {
     HeaderValue::try_from(format!("\"{text}\"")).unwrap_or_else(|_| HeaderValue::from_static("\"-\""))
 }
 
-/// `page`, which callers may keep if they ask each time whether it is still the one with `tag`; 304 if so.
+/// Returns `page`, which callers may cache if they revalidate it by `tag` each time; 304 if it is unchanged.
 fn revalidated(request: &HttpRequest, tag: HeaderValue, page: impl FnOnce() -> HttpResponse) -> HttpResponse {
     let known = EntityTags::if_none_match(request.headers());
     let mut response = if tag.to_str().is_ok_and(|tag| known.contain(tag)) {
@@ -240,19 +240,19 @@ fn revalidated(request: &HttpRequest, tag: HeaderValue, page: impl FnOnce() -> H
     response
 }
 
-/// A file of Swagger UI, which the build script took out of its archive.
+/// A file of Swagger UI, which the build script unpacked from its archive.
 macro_rules! swagger_ui {
     ($name:literal) => {
         include_bytes!(concat!(env!("OUT_DIR"), "/", $name))
     };
 }
 
-/// The interactive reference: our page, and the files of Swagger UI that it loads.
+/// Returns the interactive reference: our page, and the files of Swagger UI that it loads.
 fn documentation(request: &HttpRequest, folder: &'static str, help: &HelpPages) -> HttpResponse {
     let path = request.path().strip_prefix(folder).unwrap_or_default();
     match path {
         "" => html_page(request, include_str!("docs/page.html")),
-        // With the slash, everything that the page refers to would be looked for one level too deep.
+        // With a trailing slash, everything that the page refers to would be looked up one level too deep.
         "/" => redirect(StatusCode::PERMANENT_REDIRECT, "../docs"),
         "/page.js" => text_file(request, JAVASCRIPT, include_str!("docs/page.js")),
         "/page.css" => text_file(request, CSS, include_str!("docs/page.css")),
@@ -274,9 +274,9 @@ fn text_file(request: &HttpRequest, kind: &'static str, text: &'static str) -> H
     })
 }
 
-/// A file of Swagger UI, as it comes.
+/// Returns a file of Swagger UI, unchanged.
 fn swagger_file(request: &HttpRequest, kind: &'static str, content: &'static [u8]) -> HttpResponse {
-    // The files come with the program, so its version and their length identify them.
+    // The files are part of the program, so its version and their length identify them.
     let tag = etag(&format!("{}-{}", env!("CARGO_PKG_VERSION"), content.len()));
     revalidated(request, tag, || {
         HttpResponse::Ok()

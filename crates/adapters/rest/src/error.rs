@@ -9,20 +9,20 @@ use serde_json::{Value, json};
 
 use crate::code::Code;
 
-/// Why a request fails.
+/// The reason why a request fails.
 #[derive(Debug)]
 pub(crate) enum ApiError {
     /// Reported to the caller, who can act on it.
     Refused(Refusal),
-    /// Fields or parameters are invalid; the caller sees which.
+    /// Fields or parameters are invalid; the caller sees which ones.
     Invalid(ValidationErrors),
     /// Storage failed. A conflict re-runs the unit of work; other errors are logged, and the caller sees a fixed sentence.
     Store(StoreError),
-    /// Another failure that the caller sees by name. The cause is logged and kept from them.
+    /// Another failure that the caller sees by name. The cause is logged and not shown.
     Failed {
-        /// What the caller sees.
+        /// The refusal that the caller sees.
         refusal: Refusal,
-        /// Why.
+        /// The cause, for the log.
         cause: BoxError,
     },
 }
@@ -44,7 +44,7 @@ impl Refusal {
         }
     }
 
-    /// The refusal that reports invalid fields.
+    /// Returns the refusal that reports invalid fields.
     fn invalid(errors: &ValidationErrors) -> Self {
         let first = errors.as_slice().first();
         let message = first.map_or_else(
@@ -58,7 +58,7 @@ impl Refusal {
         }
     }
 
-    /// The body of the error envelope.
+    /// Returns the body of the error envelope.
     pub(crate) fn to_json(&self) -> Value {
         let mut error = json!({"code": self.code.as_str(), "message": self.message});
         if let Some(details) = &self.details {
@@ -68,7 +68,7 @@ impl Refusal {
     }
 }
 
-/// A failure with all that caused it, as logs show it.
+/// Formats a failure with all its causes, for logs.
 pub(crate) fn chain(failure: &dyn Error) -> String {
     let mut chain = failure.to_string();
     let mut source = failure.source();
@@ -85,7 +85,7 @@ impl ApiError {
         Self::Refused(Refusal::new(code, message))
     }
 
-    /// A failure that has a code of its own.
+    /// Returns a failure that has a code of its own.
     pub(crate) fn failed(code: Code, message: &'static str, cause: BoxError) -> Self {
         Self::Failed {
             refusal: Refusal::new(code, message),
@@ -93,7 +93,7 @@ impl ApiError {
         }
     }
 
-    /// A request whose head is too long, malformed or late.
+    /// Returns the refusal of a request whose head is too long, malformed or late.
     pub(crate) fn of_head(code: Code) -> Self {
         let message = if code == Code::URI_TOO_LONG {
             format!("the request target must have at most {MAX_TARGET_BYTES} bytes")
@@ -107,12 +107,12 @@ impl ApiError {
         Self::new(code, message)
     }
 
-    /// A single wrong field.
+    /// Returns the error for a single wrong field.
     pub(crate) fn field(field: &str, message: impl Into<String>) -> Self {
         ValidationErrors::one(field, message).into()
     }
 
-    /// A refusal whose details name what there is to act on.
+    /// Returns a refusal whose details name what the caller can act on.
     pub(crate) fn with_details(code: Code, message: impl Into<Cow<'static, str>>, details: Value) -> Self {
         Self::Refused(Refusal {
             details: Some(details),
@@ -120,12 +120,12 @@ impl ApiError {
         })
     }
 
-    /// The key may do some things, but not what `scope` names.
+    /// Returns the refusal for a key that has some scopes, but not `scope`.
     pub(crate) fn scope_denied(scope: Scope) -> Self {
         Self::scope(Code::SCOPE_DENIED, scope, format!("this key lacks the scope {scope}"))
     }
 
-    /// The key may do nothing at all, and so not what `scope` names.
+    /// Returns the refusal for a key that has no scopes at all, and so not `scope`.
     pub(crate) fn scope_required(scope: Scope) -> Self {
         Self::scope(
             Code::SCOPE_REQUIRED,
@@ -138,7 +138,7 @@ impl ApiError {
         Self::with_details(code, message, json!({"scope": scope.as_str()}))
     }
 
-    /// What the caller sees.
+    /// Returns the refusal that the caller sees.
     pub(crate) fn into_refusal(self) -> Refusal {
         match self {
             Self::Refused(refusal) | Self::Failed { refusal, .. } => refusal,

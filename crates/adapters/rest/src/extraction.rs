@@ -1,4 +1,4 @@
-//! What is in a body that carries a file: its members, and the file, which goes to the disk.
+//! Extracts the members of a body that carries a file, and writes the file to the disk.
 
 use std::{
     fmt::Display,
@@ -51,55 +51,55 @@ use crate::{
 /// The member or part that is the file.
 pub(crate) const FILE: &str = "file";
 pub(crate) const TOO_LONG: &str = "must have at most 25 MB";
-/// How long all parts of a form may be that are not the file.
+/// The maximum length of all parts of a form together, apart from the file.
 const MAX_TEXT_BYTES: usize = 64 * 1024;
-/// How much is read or written at once.
+/// The number of bytes that are read or written at once.
 const PART_BYTES: usize = 64 * 1024;
-/// How long what stands before the content of a `data:` URL may be.
+/// The maximum length of the text before the content of a `data:` URL.
 const MAX_PREFIX_BYTES: usize = 256;
 
-/// Any padding: some senders leave it out.
+/// Any padding is accepted, since some senders leave it out.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// A body on the disk, as it was sent. Its bytes are seen only by what [`SentUpload::extract`] runs.
+/// A body on the disk, as it was sent. Only the code that [`SentUpload::extract`] runs sees its bytes.
 pub(crate) struct SentUpload {
     body: File,
     format: Format,
 }
 
-/// How a body is written.
+/// The format of a body.
 enum Format {
     Json,
     /// With the `Content-Type`, which names the boundary between its parts.
     Form(HeaderValue),
 }
 
-/// What the body says of its file.
+/// The file member of a body.
 pub(crate) enum FileMember {
     /// Nothing, or null.
     Absent,
-    /// What is wrong with it.
+    /// The fault of the member.
     Wrong(&'static str),
     /// The file.
     File(UploadedFile),
 }
 
-/// A file on the disk, which goes with this value.
+/// A file on the disk, which is removed with this value.
 pub(crate) struct UploadedFile {
     file: File,
     pub(crate) size: u64,
-    /// In hexadecimal.
+    /// The SHA-256 in hexadecimal.
     pub(crate) sha256: String,
-    /// What it is, by its first bytes.
+    /// Its type, by its first bytes.
     pub(crate) kind: Option<FileKind>,
-    /// The turn in which a picture is made of it.
+    /// The permit under which a picture is made of it.
     pub(crate) turn: Option<Arc<FairPermit>>,
 }
 
-/// What is in a body: the members that are not the file, as JSON, and the file.
+/// The content of a body: the members apart from the file, as JSON, and the file.
 pub(crate) type Extracted = (RawBody, FileMember);
 
 impl SentUpload {
@@ -117,10 +117,10 @@ impl SentUpload {
         }
     }
 
-    /// Reads the body, on a thread of the pool; `folder` is where its file goes.
+    /// Reads the body on a thread of the pool, and writes its file to `folder`.
     ///
     /// # Errors
-    /// 400 if it is not what its `Content-Type` says, 422 if there is too much in it.
+    /// 400 if it does not match its `Content-Type`, 422 if it is too large.
     pub(crate) async fn extract(
         self,
         pool: &ParsePool,
@@ -152,7 +152,7 @@ pub(crate) fn extract_form(
     let content = iter(Parts(abandoned.watch(body))).map(|part| part.map_err(PayloadError::Io));
     let mut reading = pin!(read_form(Multipart::new(&headers, content), folder));
     loop {
-        // All content is at hand, so a reader that pauses goes on at once.
+        // All content is available, so a reader that pauses continues at once.
         if let Some(read) = reading.as_mut().now_or_never() {
             return read;
         }
@@ -207,7 +207,7 @@ async fn read_form(mut form: Multipart, folder: &Path) -> Result<Extracted, ApiE
                 }
                 text.extend_from_slice(&part);
             }
-            // Another file is no member that is known.
+            // Other parts that are files are not known members.
             let Ok(text) = String::from_utf8(text) else { continue };
             members.insert(name, Value::from(text));
         }
@@ -238,7 +238,7 @@ fn check_part(part: &Part, nth: usize) -> Result<(), ApiError> {
         let message = format!("must have a file name of at most {MAX_FORM_NAME_BYTES} bytes, which part {nth} has not");
         return Err(ApiError::field(field, message));
     }
-    // With the colon, the space and the end of the line.
+    // Each counts with its colon, space and line end.
     let lines = part.headers().iter();
     let head: usize = lines.map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
     if head > MAX_PART_HEAD_BYTES {
@@ -251,7 +251,7 @@ fn check_part(part: &Part, nth: usize) -> Result<(), ApiError> {
 fn refusal_of_form(error: &MultipartError) -> ApiError {
     match error {
         MultipartError::Payload(PayloadError::Io(_)) => unavailable(io::Error::other("the body cannot be read again")),
-        // Of a line or a head the reader holds sixteen times as much as a head may have.
+        // The reader's limit for a line or a head is sixteen times that of a head.
         MultipartError::Payload(PayloadError::Overflow) => {
             let message = format!("must have parts with heads of at most {MAX_PART_HEAD_BYTES} bytes each");
             ApiError::field("body", message)
@@ -268,7 +268,7 @@ pub(crate) fn extract_json(body: impl Read, folder: &Path, abandoned: &Abandoned
     let settings = ReaderSettings {
         track_path: false,
         max_nesting_depth: u32::try_from(MAX_BODY_DEPTH).ok(),
-        // A number of any size is JSON; those that mean something are checked by their fields.
+        // A number of any size is JSON; the fields check the numbers that they use.
         restrict_number_values: false,
         ..ReaderSettings::default()
     };
@@ -294,7 +294,7 @@ pub(crate) fn extract_json(body: impl Read, folder: &Path, abandoned: &Abandoned
             })?;
             continue;
         }
-        // Of several the last one counts, and each is decoded.
+        // Of several the last one counts, but each is decoded.
         files += 1;
         if files > MAX_FORM_PARTS {
             return Err(ApiError::field(FILE, "must be sent once"));
@@ -339,7 +339,7 @@ fn too_much(_: io::Error) -> ApiError {
     ApiError::field("body", "must have at most 1 MiB beside the file")
 }
 
-/// A text that is as long as a JSON body may be.
+/// A text that is limited to the length of a JSON body.
 #[derive(Default)]
 struct Bounded(Vec<u8>);
 
@@ -357,7 +357,7 @@ impl Write for Bounded {
     }
 }
 
-/// Decodes base64, with or without a `data:` prefix, and reads the text to its end in any case.
+/// Decodes base64, with or without a `data:` prefix. Reads the text to its end in any case.
 fn decode(text: impl Read, spool: File) -> Result<FileMember, ApiError> {
     let mut spool = Spool::new(spool);
     let mut text = WithoutWhitespace(text);
@@ -376,7 +376,7 @@ fn decode(text: impl Read, spool: File) -> Result<FileMember, ApiError> {
     }
 }
 
-/// Whether the text is base64, as far as it was read.
+/// Decodes the text into `spool`. Returns true if it is base64, as far as it was read.
 fn decode_into(spool: &mut Spool, text: impl Read) -> Result<bool, ApiError> {
     let mut content = DecoderReader::new(text, &BASE64);
     let mut part = Vec::with_capacity(PART_BYTES);
@@ -391,7 +391,7 @@ fn decode_into(spool: &mut Spool, text: impl Read) -> Result<bool, ApiError> {
     }
 }
 
-/// Text of which nothing but the whitespace is left out: some senders break base64 into lines.
+/// Text without its whitespace: some senders break base64 into lines.
 struct WithoutWhitespace<R>(R);
 
 impl<R: Read> Read for WithoutWhitespace<R> {
@@ -412,7 +412,8 @@ impl<R: Read> Read for WithoutWhitespace<R> {
     }
 }
 
-/// How much stands before the base64: nothing, or the beginning of a `data:` URL; `None` if such a URL is not in base64.
+/// Returns the length of the prefix before the base64, which is empty or the beginning of a `data:` URL; `None` if such a URL
+/// is not in base64.
 fn prefix_length(text: &[u8]) -> Option<usize> {
     let is_url = text
         .get(..5)
@@ -445,7 +446,7 @@ impl Spool {
         }
     }
 
-    /// What is too long is counted, not kept.
+    /// Bytes beyond the limit are counted, not stored.
     fn write(&mut self, part: &[u8]) -> io::Result<()> {
         self.size += part.len() as u64;
         if self.size > MAX_FILE_BYTES {
@@ -481,14 +482,14 @@ impl Spool {
     }
 }
 
-/// Bytes in hexadecimal digits.
+/// Formats bytes as hexadecimal digits.
 pub(crate) fn in_hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 impl UploadedFile {
-    /// Removes from a video, on the disk, what it says of places and people; yields the SHA-256 of what is left, in hexadecimal.
-    /// What was opened before ends.
+    /// Removes the metadata on places and people from a video on the disk. Returns the SHA-256 of the rest, in hexadecimal.
+    /// Content opened before becomes invalid.
     ///
     /// # Errors
     /// If the thread fails; within, as [`forget_places`] does.
@@ -516,7 +517,7 @@ impl UploadedFile {
         pool.run(business, move |_| Ok(cleaned(&mut file))).await
     }
 
-    /// Its content, from the beginning. What was opened before ends.
+    /// Opens its content at the beginning. Content opened before becomes invalid.
     ///
     /// # Errors
     /// If the disk fails.
@@ -532,11 +533,11 @@ impl UploadedFile {
                 Err(error) => Some((Err(BoxError::from(error)), file)),
             }
         });
-        // A store may look once more behind the end.
+        // A store may poll once more after the end.
         Ok(content.fuse().boxed())
     }
 
-    /// Its content for a decoder, from the beginning. What was opened before ends.
+    /// Opens its content for a decoder, at the beginning. Content opened before becomes invalid.
     ///
     /// # Errors
     /// If the disk fails.
@@ -550,7 +551,7 @@ impl UploadedFile {
     }
 }
 
-/// Content that keeps its turn until it has been read, although the request may be over by then.
+/// Content that holds its permit until it has been read, even if the request has ended by then.
 struct InTurn {
     content: BufReader<File>,
     _turn: Option<Arc<FairPermit>>,
@@ -583,7 +584,7 @@ impl Seek for InTurn {
 }
 
 impl Form {
-    /// The file of a body, which must be there and of one of these kinds.
+    /// Returns the file of a body, which must be present and of one of these kinds.
     pub(crate) fn file<'a>(
         &mut self,
         member: &'a FileMember,

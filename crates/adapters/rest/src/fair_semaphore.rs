@@ -1,4 +1,4 @@
-//! Permits that businesses take in turns.
+//! A semaphore whose permits are granted to businesses in rotation.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -8,19 +8,19 @@ use std::{
 use forecourt_kernel::BusinessId;
 use tokio::sync::oneshot;
 
-/// A semaphore that serves its waiters in rotation by business, and those of one business in the order in which they came. No business
-/// holds more permits than its share, so that the others find one.
+/// A semaphore that serves its waiters in rotation by business, and those of one business in order of arrival. No business
+/// holds more permits than its share, so that some remain for the others.
 #[derive(Clone, Debug)]
 pub(crate) struct FairSemaphore(Arc<Mutex<State>>);
 
 #[derive(Debug)]
 struct State {
     free: usize,
-    /// How many permits a business may hold.
+    /// The maximum number of permits that a business may hold.
     share: usize,
-    /// Those that hold a permit or wait for one.
+    /// The businesses that hold a permit or wait for one.
     businesses: HashMap<BusinessId, Queue>,
-    /// Those that wait for a permit and may hold another one, in the order of their turns.
+    /// The businesses that wait for a permit and may hold another one, in order of rotation.
     rotation: VecDeque<BusinessId>,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct FairPermit {
 }
 
 impl FairSemaphore {
-    /// So many permits, of which a business may hold `share`; at least one each.
+    /// Makes a semaphore with this number of permits, of which a business may hold `share`; at least one each.
     pub(crate) fn new(permits: usize, share: usize) -> Self {
         Self(Arc::new(Mutex::new(State {
             free: permits.max(1),
@@ -59,7 +59,7 @@ impl FairSemaphore {
             state.enqueue(business);
             state.grant(self);
         }
-        // The queue drops no waiter that still waits.
+        // The queue never drops a waiter that still waits.
         permit.await.unwrap_or(FairPermit {
             semaphore: None,
             business,
@@ -82,7 +82,8 @@ impl FairSemaphore {
 }
 
 impl State {
-    /// Puts a business into the rotation, if it may have another permit and waits for one. Forgets one that has none and waits for none.
+    /// Puts a business into the rotation if it waits for a permit and may have another. Removes a business that has no permit
+    /// and waits for none.
     fn enqueue(&mut self, business: BusinessId) {
         let Some(queue) = self.businesses.get_mut(&business) else {
             return;
@@ -95,7 +96,7 @@ impl State {
         }
     }
 
-    /// Hands out what is free.
+    /// Hands out the free permits.
     fn grant(&mut self, semaphore: &FairSemaphore) {
         while self.free > 0
             && let Some(business) = self.rotation.pop_front()
@@ -117,7 +118,7 @@ impl State {
 }
 
 impl Queue {
-    /// Gives the permit to the first who still waits, if anybody does.
+    /// Gives the permit to the first waiter that still waits, if there is one.
     fn hand_out(&mut self, mut permit: FairPermit) -> bool {
         while let Some(waiter) = self.waiters.pop_front() {
             match waiter.send(permit) {
@@ -208,7 +209,7 @@ mod tests {
         let held = wait(&semaphore, A).1.unwrap();
         let gone: Vec<_> = [A, B, B, C].map(|business| wait(&semaphore, business).0).into();
         let mut left = wait(&semaphore, C).0;
-        // One of them goes away with the permit in its hands.
+        // One waiter is dropped while it holds the permit.
         let mut last = wait(&semaphore, B).0;
         drop(gone);
         drop(held);

@@ -1,7 +1,7 @@
 //! Files that a request stores before the record that names them.
 //!
-//! Their content is durable when the record commits. What a refused request has stored is removed at once; what a request leaves
-//! whose outcome is unknown, the sweep of orphans removes if no record names it.
+//! Their content is durable when the record commits. Files of a refused request are removed at once. If the outcome of a
+//! request is unknown, the sweep of orphans removes its files unless a record names them.
 
 use bytes::Bytes;
 use forecourt_files::{
@@ -27,7 +27,7 @@ use crate::{
     reply::Reply,
 };
 
-/// All files of an upload.
+/// Returns all files of an upload.
 pub(crate) fn files_of(upload: &Upload) -> Vec<StoredFile> {
     let copies = upload.thumbnails.iter().map(|(_, file)| file.clone());
     std::iter::once(upload.file.clone()).chain(copies).collect()
@@ -63,8 +63,8 @@ impl Call {
         Ok(stored)
     }
 
-    /// Stores a picture or a video fit to be shown: without what it says of places and people, and of a picture smaller copies. One
-    /// that cannot be read is refused with `code`.
+    /// Stores a picture or a video ready to be shown: without metadata on places and people, and a picture with smaller copies.
+    /// A file that cannot be read is refused with `code`.
     pub(crate) async fn store_shown_file(
         &self,
         file: &UploadedFile,
@@ -125,12 +125,12 @@ impl Call {
         put.map_err(|FileStoreError(error)| StoreError::Unavailable(error).into())
     }
 
-    /// Removes what was stored for a request that was refused, or answered from before.
+    /// Removes the files stored for a request that was refused, or whose answer is a replay.
     pub(crate) async fn discard_unused(&self, stored: &[StoredFile], outcome: &Result<Reply, ApiError>) {
         let is_unused = match outcome {
             Ok(reply) => reply.replayed || !reply.status.is_success(),
             Err(ApiError::Refused(_) | ApiError::Invalid(_)) => true,
-            // It may have committed all the same.
+            // It may have committed nevertheless.
             Err(ApiError::Store(_) | ApiError::Failed { .. }) => false,
         };
         if is_unused {
@@ -139,7 +139,7 @@ impl Call {
         }
     }
 
-    /// Removes the content of files whose records are gone. What cannot be removed now, the sweep of orphans removes.
+    /// Removes the content of files whose records are gone. The sweep of orphans removes those that cannot be removed now.
     pub(crate) async fn discard(&self, names: &[FileName]) {
         let business: BusinessId = self.caller.business_id();
         for name in names {
@@ -150,10 +150,10 @@ impl Call {
     }
 }
 
-/// The member `file` of a body, which is received before the others are read ([`Call::file`]).
+/// The member `file` of a body, which is received before the other members are read ([`Call::file`]).
 pub(crate) type FileBody = IgnoredAny;
 
-/// The ending of a file's name, one of `known`.
+/// Returns the schema of a file name's extension, one of `known`.
 pub(crate) fn extension_schema(known: &[&str]) -> RefOr<Schema> {
     let (last, others) = known.split_last().unwrap_or((&"", &[]));
     let about = format!(
@@ -169,7 +169,7 @@ pub(crate) fn extension_schema(known: &[&str]) -> RefOr<Schema> {
 }
 
 impl Form {
-    /// What a file is called, with the ending that the caller gives a name without one.
+    /// Returns the name of a file. A name without an extension gets the one that the caller sent.
     pub(crate) fn filename(&mut self, filename: Field<Line>, extension: Field<Line>, known: &[&str]) -> Option<String> {
         let filename = self.optional("filename", filename);
         let filename = filename.map(|name| {
@@ -193,7 +193,7 @@ impl Form {
     }
 }
 
-/// What a picture that was not made comes to.
+/// Returns the error for a picture that was not made.
 pub(crate) fn refusal(error: PictureError, code: Code) -> ApiError {
     match error {
         PictureError::Unreadable(_) => ApiError::new(code, "the picture is damaged, or is none of its kind"),

@@ -1,5 +1,5 @@
-//! Stored files: `GET /files/{business}/{name}`. A public one needs no credential, since nobody can guess its name; any other is for
-//! those whose key may read test drives, and for who has an address that was signed within the last quarter of an hour.
+//! Stored files: `GET /files/{business}/{name}`. A public file needs no credential, since its name cannot be guessed. Any other
+//! file needs a key that may read test drives, or an address that was signed within the last quarter of an hour.
 
 use actix_web::{
     HttpRequest, HttpResponse,
@@ -22,24 +22,24 @@ use crate::{
     worker::Worker,
 };
 
-/// Where files are.
+/// The path below which files are served.
 pub(crate) const FOLDER: &str = "/files";
 
-/// A name stands for the same content for ever.
+/// For public files: a name always stands for the same content.
 const FOR_EVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
-/// A private file is kept by nobody on its way.
+/// For private files: no cache may store one.
 const NEVER: HeaderValue = HeaderValue::from_static("private, no-store");
-/// A file that is opened by itself runs nothing and embeds nothing.
+/// For a file that is opened by itself: it may run nothing and embed nothing.
 const POLICY: HeaderValue = HeaderValue::from_static("default-src 'none'; sandbox");
 
 fn nothing() -> ApiError {
     ApiError::new(Code::ROUTE_NOT_FOUND, "there is no such file")
 }
 
-/// Whether the request may have a file that is not public.
+/// Returns true if the request may have a file that is not public.
 ///
 /// # Errors
-/// What is against its credential, if it has one.
+/// If it has a credential that is refused.
 async fn may_read(
     request: &HttpRequest,
     pipeline: &Pipeline,
@@ -63,7 +63,7 @@ async fn may_read(
 /// Answers a request for a file.
 ///
 /// # Errors
-/// 404 if there is none that the request may have, and what is against a credential that it has.
+/// 404 if there is none that the request may have, or the refusal of its credential, if it has one.
 pub(crate) async fn serve(
     request: &HttpRequest,
     pipeline: &Pipeline,
@@ -122,15 +122,16 @@ pub(crate) async fn serve(
 #[error("the file cannot be read")]
 struct Broken(#[source] BoxError);
 
-/// Which bytes a request wants.
+/// The range of bytes that a request wants.
 enum RequestedRange {
     All,
     Part(ByteRange),
-    /// None that the file has.
+    /// A range beyond the file's end.
     Nothing,
 }
 
-/// Several ranges at once, and what is no range of bytes, get the whole file, as RFC 9110 (section 14.2) lets a server do.
+/// Parses the requested range. Several ranges at once, and anything that is not a range of bytes, get the whole file, as RFC
+/// 9110 (section 14.2) lets a server do.
 fn wanted(request: &HttpRequest, file: &StoredFile, tag: &str) -> RequestedRange {
     let unchanged = request
         .headers()

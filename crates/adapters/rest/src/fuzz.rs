@@ -1,4 +1,4 @@
-//! Whatever a caller sends in a query or a body, it is read or refused, and soon.
+//! Fuzz tests: any query or body is read or refused, and quickly.
 
 use std::{
     env, io,
@@ -25,13 +25,13 @@ use crate::{
 
 const LIST: ListName = ListName::new("leads");
 
-/// A stopwatch that is started.
+/// Starts a stopwatch.
 fn stopwatch() -> Stopwatch {
     let begin = Instant::now();
     Stopwatch::new(move || begin.elapsed(), env::var(SECONDS).ok().as_deref())
 }
 
-/// No input is the server's fault.
+/// Asserts that no input makes the server fail.
 #[track_caller]
 fn no_failure<T>(read: Result<T, ApiError>) -> Option<T> {
     match read {
@@ -118,7 +118,7 @@ fn prove_fuzz_patterns() {
     let caller = a_caller(Scope::SearchWildcard);
     fuzz_query(&[b"q=%25ab%25c%25", b"q=abc"], tokens, |query| {
         if let Some(filter) = query.filter("q", &caller) {
-            // Whatever it finds, it is soon found.
+            // Its result does not matter, but it must be found quickly.
             let _: bool = filter.matches(&"ab".repeat(10_000));
         }
     });
@@ -240,7 +240,7 @@ fn prove_fuzz_json_extent() {
     });
 }
 
-/// How deep a value is, and how many it is.
+/// Returns the depth of a value and the number of values in it.
 fn measured(value: &Value) -> (usize, usize) {
     let within: Vec<_> = match value {
         Value::Array(items) => items.iter().map(measured).collect(),
@@ -317,12 +317,12 @@ fn prove_fuzz_multipart() {
         max_bytes: MAX_BODY_BYTES,
     };
     fuzz.run(&stopwatch(), |text| read_form(text, folder.path()));
-    // Each part costs the same however many there are, so not many are read.
+    // The cost of each part does not depend on their number, so only a few are read.
     let empty = "--b\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\n\r\n".repeat(300_000);
     stopwatch().within(MAX_TIME, empty.as_bytes(), &mut |text| read_form(text, folder.path()));
 }
 
-/// That the proof can fail: a reader that looks at all parts, each on the disk.
+/// Proves that the test can fail: a reader that looks at all parts, each on the disk.
 #[test]
 #[should_panic(expected = "took")]
 fn prove_fuzz_multipart_finds_what_costs_by_the_part() {

@@ -12,7 +12,7 @@ use crate::{help, openapi::webhooks};
 pub(crate) struct Guide {
     name: &'static str,
     title: &'static str,
-    /// Where it is below `docs/`, as other pages refer to it.
+    /// Its path below `docs/`, as other pages refer to it.
     file: &'static str,
     text: &'static str,
     html: OnceLock<String>,
@@ -45,7 +45,7 @@ static GUIDES: [Guide; 4] = [
     ),
 ];
 
-/// The guide of this name.
+/// Returns the guide with this name.
 pub(crate) fn find(name: &str) -> Option<&'static Guide> {
     GUIDES.iter().find(|guide| guide.name == name)
 }
@@ -61,7 +61,7 @@ impl Guide {
         }
     }
 
-    /// The page, as HTML.
+    /// Returns the page as HTML.
     pub(crate) fn html(&self) -> &str {
         self.html.get_or_init(|| {
             let mut body = String::from("<nav><a href=\"../../docs\">API reference</a>");
@@ -74,7 +74,7 @@ impl Guide {
         })
     }
 
-    /// The parsed text, in which headings can be linked to and links lead to where things are served.
+    /// Parses the text, gives headings anchors, and points links to the addresses where pages are served.
     fn events(&self) -> Vec<Event<'static>> {
         let options = Options::ENABLE_TABLES;
         let mut events: Vec<Event<'static>> = Parser::new_ext(self.text, options).collect();
@@ -113,7 +113,7 @@ impl Guide {
         events
     }
 
-    /// Where a page is served that this one refers to; `None` if the reference is one that anybody can follow.
+    /// Returns the path at which a page that this one refers to is served; `None` if the reference works without a change.
     fn place_of(&self, reference: &str) -> Option<String> {
         if reference.starts_with('#') || reference.contains("://") {
             return None;
@@ -145,7 +145,7 @@ impl Guide {
     }
 }
 
-/// The name of an event with a link to what the reference says of it; `None` if `code` is no such name.
+/// Returns the name of an event as a link to its entry in the reference; `None` if `code` is not such a name.
 fn event_link(code: &Event<'_>) -> Option<Event<'static>> {
     let Event::Code(name) = code else { return None };
     let event: EventName = name.parse().ok()?;
@@ -154,7 +154,7 @@ fn event_link(code: &Event<'_>) -> Option<Event<'static>> {
     Some(Event::InlineHtml(link.into()))
 }
 
-/// The name by which a heading is linked to, as the sites that show such pages make it.
+/// Returns the anchor of a heading, as the sites that show such pages make it.
 fn anchor(title: &str) -> String {
     let kept = title.chars().filter_map(|character| match character {
         ' ' => Some('-'),

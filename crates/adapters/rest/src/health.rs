@@ -1,4 +1,4 @@
-//! Whether the server can do its work.
+//! The readiness check of the server.
 
 use actix_web::HttpResponse;
 use bytes::Bytes;
@@ -8,7 +8,7 @@ use crate::{
     worker::Worker,
 };
 
-/// 200 if the database would take a write, else 503.
+/// Returns 200 if the database would accept a write, else 503.
 pub(crate) async fn readiness(worker: &Worker) -> HttpResponse {
     match worker.database.ping().await {
         Ok(()) => json(Bytes::from_static(br#"{"status":"ready"}"#)),

@@ -1,4 +1,4 @@
-//! What each error code means and what to do about it: the pages `/docs/errors/<code>`, whose address every error names in
+//! The help pages of the error codes, `/docs/errors/<code>`: their meanings and remedies. Every error names its page in
 //! `details.help`.
 
 use crate::code::{Code, Help};
@@ -10,14 +10,14 @@ pub(crate) struct HelpPages {
 }
 
 impl HelpPages {
-    /// Those of a server that is reached at `public_url`.
+    /// Makes the addresses for a server that is reached at `public_url`.
     pub(crate) fn new(public_url: &str) -> Self {
         Self {
             base: format!("{}/docs/errors/", public_url.trim_end_matches('/')),
         }
     }
 
-    /// The address of the page of a code.
+    /// Returns the address of the page of a code.
     pub(crate) fn of(&self, code: Code) -> String {
         format!("{}{}", self.base, code.as_str())
     }
@@ -33,7 +33,7 @@ h1 code{overflow-wrap:anywhere}\
 table{border-collapse:collapse;width:100%}\
 th,td{text-align:left;padding:.35rem .75rem .35rem 0;border-bottom:1px solid #8886;vertical-align:top;overflow-wrap:anywhere}";
 
-/// The page of a code, as HTML.
+/// Returns the page of a code, as HTML.
 pub(crate) fn page(code: Code) -> String {
     let Help { meaning, cause, remedy } = code.help();
     let (name, status) = (code.as_str(), code.status());
@@ -48,7 +48,7 @@ pub(crate) fn page(code: Code) -> String {
     document(name, &body)
 }
 
-/// A list of codes, as HTML.
+/// Returns a list of codes, as HTML.
 pub(crate) fn index(codes: impl Iterator<Item = Code>) -> String {
     let row = |code: Code| {
         format!(
@@ -68,7 +68,7 @@ pub(crate) fn index(codes: impl Iterator<Item = Code>) -> String {
     document("Error codes", &body)
 }
 
-/// A page with this body, both of HTML.
+/// Returns a page with this body, both of HTML.
 pub(crate) fn document(title: &str, body: &str) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -77,7 +77,7 @@ pub(crate) fn document(title: &str, body: &str) -> String {
     )
 }
 
-/// Plain text as HTML, in which `` `code` `` stands out.
+/// Returns plain text as HTML, in which `` `code` `` is highlighted.
 fn escaped(text: &str) -> String {
     let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     let mut html = String::with_capacity(text.len());

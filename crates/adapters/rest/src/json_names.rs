@@ -1,16 +1,16 @@
-//! JSON whose names and numbers a reader may hold in memory.
+//! A reader of JSON that bounds the names and numbers that a parser holds in memory.
 
 use std::io::{self, Read};
 
-/// A JSON text as it is, which ends with an error of kind `FileTooLarge` where a name, a number or another word is longer than a reader
-/// should hold. Strings that are values of members may have any length.
+/// A JSON text, unchanged, that ends with an error of kind `FileTooLarge` if a name, a number or another word is longer than a
+/// parser should hold. Strings that are values of members may have any length.
 pub(crate) struct BoundedNames<R> {
     text: R,
     limit: usize,
     place: Place,
-    /// How long the name or the word is so far.
+    /// The length of the current name or word so far.
     length: usize,
-    /// Whether a string that begins here is the value of a member.
+    /// True if a string that begins here is the value of a member.
     is_behind_colon: bool,
 }
 
@@ -20,7 +20,7 @@ enum Place {
 }
 
 impl<R> BoundedNames<R> {
-    /// With at most `limit` bytes for each.
+    /// Makes a reader with a limit in bytes for each.
     pub(crate) const fn new(text: R, limit: usize) -> Self {
         Self {
             text,

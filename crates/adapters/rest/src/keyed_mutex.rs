@@ -1,4 +1,4 @@
-//! For what must not be done twice at the same time.
+//! A mutex for each key, for work that must not be done twice at the same time.
 
 use std::{
     collections::HashMap,
@@ -8,7 +8,7 @@ use std::{
 
 use tokio::sync::{self, OwnedMutexGuard};
 
-/// A mutex for each key: those who want the same thing do it one after the other, in the order in which they came.
+/// A mutex for each key: requests with the same key run one after another, in order of arrival.
 pub(crate) struct KeyedMutex<K>(Mutex<HashMap<K, Arc<sync::Mutex<()>>>>);
 
 impl<K> Default for KeyedMutex<K> {
@@ -18,11 +18,11 @@ impl<K> Default for KeyedMutex<K> {
 }
 
 impl<K: Eq + Hash> KeyedMutex<K> {
-    /// Locks the mutex of `key`, until what this returns is dropped.
+    /// Locks the mutex of `key` until the returned value is dropped.
     pub(crate) async fn lock(&self, key: K) -> OwnedMutexGuard<()> {
         let mutex = {
             let mut mutexes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            // Every holder and waiter shares its mutex: one that is not shared is not needed.
+            // Every holder and waiter shares its mutex, so one that is not shared is not needed.
             mutexes.retain(|_, mutex| Arc::strong_count(mutex) > 1);
             Arc::clone(mutexes.entry(key).or_default())
         };

@@ -1,9 +1,9 @@
 //! The REST API: HTTP in, use cases called, JSON out.
 //!
 //! Every operation is declared once, in the `utoipa::path` attribute of its handler. The router, the 405 table, the scope
-//! check, `GET /2.0/meta` and the OpenAPI document all follow from that declaration (`operation`, `router`, `openapi`). A
-//! request passes through `pipeline` in the order that decisions §3 gives, whichever operation it is for; a handler (`areas`)
-//! sees a `call` that has been let in, and answers with a `reply`: a `record`, a page of a `list`, or the outcome of a `write`.
+//! check, `GET /2.0/meta` and the OpenAPI document all follow from that declaration (`operation`, `router`, `openapi`). Every
+//! request passes through `pipeline` in the order that decisions §3 gives. A handler (`areas`) sees a `call` that has been let
+//! in, and answers with a `reply`: a `record`, a page of a `list`, or the outcome of a `write`.
 
 mod address;
 mod answer_cache;

@@ -15,9 +15,9 @@ use crate::{
     reply::{Answer, EnvelopeWriter, append, in_parts},
 };
 
-/// How much room a part starts with for each record, before it is known how large they are.
+/// The initial capacity of a part for each record, before their size is known.
 const USUAL_BYTES: usize = 1024;
-/// How many records are read at once at most, however small they are.
+/// The maximum number of records that are read at once, however small they are.
 const MAX_AT_ONCE: u32 = 250;
 
 /// A page of a list.
@@ -28,7 +28,7 @@ pub(crate) struct PageEnvelope<T> {
     success: bool,
     /// The records of the page.
     data: Vec<T>,
-    /// Where the page lies.
+    /// The position of the page.
     meta: PageMeta,
 }
 
@@ -37,21 +37,21 @@ struct PageMeta {
     pagination: Pagination,
 }
 
-/// Where a page lies in its list. Behind a cursor only `per_page` and `next_cursor` are shown.
+/// The position of a page in its list. After a cursor only `per_page` and `next_cursor` are shown.
 #[derive(Serialize, utoipa::ToSchema)]
 struct Pagination {
     /// The page's number, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     page: Option<u64>,
-    /// How many records a page has at most.
+    /// The maximum number of records in a page.
     per_page: u32,
-    /// How many records the list has.
+    /// The number of records in the list.
     #[serde(skip_serializing_if = "Option::is_none")]
     total: Option<i64>,
-    /// How many pages the list has.
+    /// The number of pages in the list.
     #[serde(skip_serializing_if = "Option::is_none")]
     total_pages: Option<i64>,
-    /// What to send as `cursor` for the next page; null on the last one.
+    /// The value to send as `cursor` for the next page; null on the last one.
     #[schema(required)]
     next_cursor: Option<String>,
 }
@@ -74,12 +74,12 @@ impl Pagination {
     }
 }
 
-/// How large the records of a list are, and so how many of them are read at once.
+/// The size of a list's records, which decides how many of them are read at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum RecordSize {
-    /// Some hundred bytes, at most a few thousand.
+    /// A few hundred bytes, at most a few thousand.
     Small,
-    /// Up to what a caller may store in one record.
+    /// Up to the most that a caller may store in one record.
     Large,
 }
 
@@ -92,7 +92,7 @@ impl RecordSize {
     }
 }
 
-/// Which page of a list is requested, and how its records are to be shown.
+/// The requested page of a list, and how its records are to be shown.
 pub(crate) struct ListRequest {
     pub(crate) list: ListName,
     pub(crate) page: PageRequest,
@@ -101,7 +101,7 @@ pub(crate) struct ListRequest {
 }
 
 impl Call {
-    /// What a GET of `list` requests; of records with views it is the `default` one if the query names none.
+    /// Reads the page that a GET of `list` requests. Records with views use the `default` one if the query names none.
     ///
     /// # Errors
     /// 422 if it is not valid.
@@ -110,10 +110,11 @@ impl Call {
         Ok(request)
     }
 
-    /// What a GET of `list` requests, with the filter that `read` finds in the query; otherwise as [`Call::list`].
+    /// Reads the page that a GET of `list` requests, with the filter that `read` finds in the query; otherwise like
+    /// [`Call::list`].
     ///
     /// # Errors
-    /// 422 if it is not valid, 403 if the filter needs a scope that the caller has not.
+    /// 422 if it is not valid, 403 if the filter needs a scope that the caller lacks.
     pub(crate) fn filtered_list<F>(
         &self,
         list: ListName,
@@ -135,7 +136,7 @@ impl Call {
     }
 }
 
-/// A place in the body of a page, where a record is written.
+/// A place in the body of a page, into which a record is written.
 pub(crate) struct Item<'a> {
     pub(crate) call: &'a Call,
     pub(crate) view: View,
@@ -144,17 +145,17 @@ pub(crate) struct Item<'a> {
 }
 
 impl Item<'_> {
-    /// Writes the record, or as much of it as `fields` names.
+    /// Writes the record, or the part of it that `fields` names.
     pub(crate) fn show(&mut self, record: &impl Serialize) -> Result<(), ApiError> {
         append(record, self.fields, self.body)
     }
 }
 
 impl ListRequest {
-    /// 200 with the page. It is read part by part, each in a session of its own, which ends before the part is sent: a slow
-    /// reader holds no connection, and memory does not grow with the page.
+    /// Returns 200 with the page. It is read part by part, each in a session of its own, which ends before the part is sent. So
+    /// a slow reader holds no connection, and memory does not grow with the page.
     ///
-    /// `read` may return fewer records than requested where these are large; its cursor then shows where to go on.
+    /// `read` may return fewer records than requested if they are large; its cursor then tells where to continue.
     pub(crate) async fn answer<T: 'static, E: Into<ApiError> + 'static>(
         self,
         call: Call,
@@ -164,7 +165,7 @@ impl ListRequest {
     ) -> Result<Answer, ApiError> {
         let large = &call.worker.shared.large_answers;
         let pages = Pages {
-            // Counted before its share is known.
+            // It is counted before its share is computed.
             _large: (size == RecordSize::Large).then(|| large.begin()),
             left: self.page.per_page,
             next: first_part(&self.page, size.at_once(large)),
@@ -187,8 +188,8 @@ impl ListRequest {
     }
 }
 
-/// The beginning of a page. One that is found by its number is found by another number too, if the size of the part divides
-/// that of the page; what follows it is found by cursor.
+/// Returns the request for the beginning of a page. For a page found by number it has the largest size that divides the page's,
+/// so that it is found by a number too; the rest is found by cursor.
 fn first_part(request: &PageRequest, at_once: u32) -> PageRequest {
     let PageRequest { position, per_page } = request;
     let at_once = at_once.min(*per_page);
@@ -215,11 +216,11 @@ struct Pages<R, S> {
     request: ListRequest,
     size: RecordSize,
     _large: Option<LargeAnswer>,
-    /// How many records may still be shown.
+    /// The number of records that may still be shown.
     left: u32,
-    /// What is read next.
+    /// The next records to read.
     next: PageRequest,
-    /// How many records the list has.
+    /// The number of records in the list.
     total: Option<i64>,
     envelope: EnvelopeWriter,
     read: R,
@@ -227,7 +228,7 @@ struct Pages<R, S> {
 }
 
 impl<R, S> Pages<R, S> {
-    /// The next part of the body, and whether another one follows.
+    /// Returns the next part of the body, and whether another one follows.
     async fn part<T, E: Into<ApiError>>(&mut self) -> Result<(Vec<u8>, bool), ApiError>
     where
         R: AsyncFn(&mut dyn ReadSession, &Call, &PageRequest) -> Result<Page<T>, E>,
@@ -241,7 +242,7 @@ impl<R, S> Pages<R, S> {
         } = &self.request;
         let is_first = !self.envelope.has_begun;
         if !is_first {
-            // A read that need not wait does not let others run.
+            // A read that does not have to wait does not yield to other tasks.
             yield_now().await;
         }
         let mut session = self.call.read().await?;
@@ -269,7 +270,7 @@ impl<R, S> Pages<R, S> {
         let count = u32::try_from(found.items.len()).unwrap_or(u32::MAX);
         self.left = self.left.saturating_sub(count);
         if let Some(cursor) = found.next.as_ref().filter(|_| self.left > 0) {
-            // Most large records are not that large: by the first ones is known how many more may be read at once.
+            // Most large records are not that large: the first ones show how many more may be read at once.
             let large = &self.call.worker.shared.large_answers;
             let mean = body.len() / found.items.len().max(1);
             let affordable = u32::try_from(large.bytes_each() / mean.max(1)).unwrap_or(u32::MAX);

@@ -1,4 +1,4 @@
-//! What is known of manifests of listings without the database.
+//! Cached facts on the manifests of listings.
 
 use std::{
     collections::HashMap,
@@ -11,11 +11,11 @@ use futures_util::FutureExt as _;
 
 use crate::{conditional::EntityTags, notifier::Listener};
 
-/// How long a manifest's entity tag is trusted. What this server commits ends it at once; what another server does, and a listing
-/// that leaves by the time alone, show after that long.
+/// The time for which a manifest's entity tag is trusted. A commit of this server ends it at once. A commit of another server,
+/// or a listing that leaves by the passing of time alone, shows after this time.
 const CACHE_TTL: Duration = Duration::from_secs(1);
 
-/// The entity tags of manifests that were read lately: so that the many who ask whether anything has changed are answered without
+/// The entity tags of manifests that were read recently. With them the many callers who check for changes are answered without
 /// the database.
 #[derive(Default)]
 pub(crate) struct Manifests(Mutex<HashMap<(BusinessId, Epoch), Known>>);
@@ -24,12 +24,12 @@ pub(crate) struct Manifests(Mutex<HashMap<(BusinessId, Epoch), Known>>);
 struct Known {
     etag: String,
     read: Instant,
-    /// Listening since before it was read.
+    /// Listens since before the tag was read.
     listener: Listener,
 }
 
 impl Manifests {
-    /// The entity tag of the business's manifest in `epoch`, if it is among those that the caller has.
+    /// Returns the entity tag of the business's manifest in `epoch`, if it is among those that the caller has.
     pub(crate) fn unchanged(&self, business: BusinessId, epoch: Epoch, tags: &EntityTags) -> Option<String> {
         let mut manifests = self.manifests();
         let known = manifests.get_mut(&(business, epoch))?;
@@ -41,7 +41,7 @@ impl Manifests {
         tags.contain(&known.etag).then(|| known.etag.clone())
     }
 
-    /// Notes what was read since `listener` listens.
+    /// Stores a tag that was read after `listener` began to listen.
     pub(crate) fn note(&self, business: BusinessId, epoch: Epoch, etag: String, listener: Listener) {
         let mut manifests = self.manifests();
         manifests.retain(|_, known| known.read.elapsed() < CACHE_TTL);
@@ -49,7 +49,7 @@ impl Manifests {
         manifests.insert((business, epoch), Known { etag, read, listener });
     }
 
-    /// Nothing that holds the lock leaves the map half-changed.
+    /// Code that holds the lock never leaves the map half-changed.
     fn manifests(&self) -> MutexGuard<'_, HashMap<(BusinessId, Epoch), Known>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -25,7 +25,8 @@ const BUCKETS: [f64; 16] = [
     0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
 ];
 
-/// Why a presented credential, or an address, is refused. A request without a credential guesses at nothing.
+/// The codes of a refused credential or address. A request without a credential does not guess at one, so its code is not among
+/// them.
 pub(crate) const AUTHENTICATION_CODES: [Code; 4] = [
     Code::AUTHENTICATION_INVALID,
     Code::AUTHENTICATION_EXPIRED,
@@ -33,7 +34,7 @@ pub(crate) const AUTHENTICATION_CODES: [Code; 4] = [
     Code::AUTHENTICATION_BLOCKED,
 ];
 
-/// What gathers the process's figures.
+/// The recorder of the process's metrics.
 #[derive(Clone)]
 pub struct Metrics {
     recorded: PrometheusHandle,
@@ -41,25 +42,24 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// The figures in Prometheus' text format.
+    /// Returns the metrics in Prometheus' text format.
     pub fn render(&self) -> String {
         self.process.collect();
         self.recorded.render()
     }
 
-    /// Folds what was gathered since the last call; to be called every few seconds, or memory grows.
+    /// Folds the samples collected since the last call. It must be called every few seconds, or memory grows.
     pub fn upkeep(&self) {
         self.recorded.run_upkeep();
     }
 }
 
-/// Something else gathers this process's figures already.
+/// Another recorder is installed in this process already.
 #[derive(Debug, thiserror::Error)]
 #[error("metrics cannot be gathered")]
 pub struct MetricsUnavailable(#[source] metrics_exporter_prometheus::BuildError);
 
-/// Makes the figures of this process be gathered, which runs `version` of the program. To be called once, before anything is
-/// measured.
+/// Installs the recorder for this process, which runs `version` of the program. Call it once, before anything is measured.
 ///
 /// # Errors
 /// [`MetricsUnavailable`] on a second call.
@@ -81,7 +81,7 @@ pub fn install(version: &'static str) -> Result<Metrics, MetricsUnavailable> {
         "Requests refused for the credential that they presented, or for their blocked address, by code"
     );
     for code in AUTHENTICATION_CODES {
-        // Known from the start, so that the first failure shows as an increase.
+        // Registered from the start, so that the first failure shows as an increase.
         metrics::counter!(AUTHENTICATION_FAILURES, "code" => code.as_str()).increment(0);
     }
     metrics::describe_counter!(
@@ -120,7 +120,7 @@ pub(crate) fn count_refused_mail() {
     metrics::counter!(UNSENT_MAILS).increment(1);
 }
 
-/// Records how busy the database's connections are.
+/// Records the load of the database's connections.
 pub(crate) fn record_pool(load: PoolLoad) {
     let PoolLoad { open, in_use, waiting } = load;
     for (name, count) in [
@@ -132,7 +132,7 @@ pub(crate) fn record_pool(load: PoolLoad) {
     }
 }
 
-/// The figures of one route. Handles are looked up once, so that measuring costs an addition.
+/// The metrics of one route. Handles are looked up once, so that measuring costs an addition.
 pub(crate) struct Meter {
     method: String,
     route: String,
@@ -140,7 +140,7 @@ pub(crate) struct Meter {
     by_status: [OnceLock<Counter>; STATUSES.len()],
 }
 
-/// The statuses that answers have; any other counts under its own label by a look-up.
+/// The usual statuses of answers; any other is counted under its own label by a look-up.
 const STATUSES: [u16; 17] = [
     200, 201, 204, 304, 400, 401, 403, 404, 405, 408, 409, 422, 429, 500, 502, 503, 413,
 ];

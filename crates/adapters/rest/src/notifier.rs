@@ -1,4 +1,4 @@
-//! Waking those who wait for events.
+//! Notifications of recorded events for requests that wait for them.
 
 use std::{
     collections::HashMap,
@@ -14,7 +14,7 @@ use tokio::sync::watch;
 #[derive(Clone)]
 pub struct EventNotifier(Arc<Mutex<Option<Listeners>>>);
 
-/// Those who listen, by business; `None` once the notifier is muted.
+/// The listeners, by business; `None` once the notifier is muted.
 type Listeners = HashMap<BusinessId, watch::Sender<()>>;
 
 impl Default for EventNotifier {
@@ -24,12 +24,12 @@ impl Default for EventNotifier {
 }
 
 impl EventNotifier {
-    /// Announces that events of `business` were recorded. To be called after their commit; cheap where no request listens.
+    /// Announces that events of `business` were recorded. Call it after their commit; it is cheap if no request listens.
     pub fn notify(&self, business: BusinessId) {
         let mut listeners = self.listeners();
         let Some(listeners) = listeners.as_mut() else { return };
         if listeners.get(&business).is_some_and(|heard| heard.send(()).is_err()) {
-            // The listeners are gone; the next one subscribes anew.
+            // The listeners are gone; the next one subscribes again.
             listeners.remove(&business);
         }
     }
@@ -50,16 +50,16 @@ impl EventNotifier {
     }
 
     fn listeners(&self) -> MutexGuard<'_, Option<Listeners>> {
-        // Nothing that holds the lock leaves the map half-changed.
+        // Code that holds the lock never leaves the map half-changed.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// One that listens.
+/// A listener for the events of a business.
 pub(crate) struct Listener(watch::Receiver<()>);
 
 impl Listener {
-    /// Waits for a notification, if there has been none since the last call; false if there will be none.
+    /// Waits for a notification, if there has been none since the last call; returns false if there will be none.
     pub(crate) async fn notified(&mut self) -> bool {
         self.0.changed().await.is_ok()
     }

@@ -1,7 +1,7 @@
 //! Operations, each declared once.
 //!
-//! `#[utoipa::path(…)]` on a handler says method, path, scope, parameters, bodies and answers. [`operations!`] turns such
-//! handlers into [`Operation`]s; one that does not say what it needs stops the server at its start.
+//! `#[utoipa::path(…)]` on a handler declares method, path, scope, parameters, bodies and answers. [`operations!`] turns such
+//! handlers into [`Operation`]s; one whose declaration is incomplete stops the server at its start.
 
 use std::time::Duration;
 
@@ -16,13 +16,13 @@ use utoipa::openapi::{
 
 use crate::{call::Call, error::ApiError, reply::Answer, summary::OperationSummary, upload::Upload};
 
-/// The name under which declarations speak of the bearer token.
+/// The name of the bearer token's security scheme in declarations.
 pub(crate) const SECURITY_SCHEME: &str = "bearer";
 
-/// A handler's future lives on the worker that made it.
+/// A handler's function. Its future stays on the worker that made it.
 pub(crate) type Handler = fn(Call) -> LocalBoxFuture<'static, Result<Answer, ApiError>>;
 
-/// The member of an answer to a creation that ends the path of what was made.
+/// The member in the answer to a creation that ends the path of the new record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Created {
     /// Its id.
@@ -33,30 +33,30 @@ pub(crate) enum Created {
     Unreadable,
 }
 
-/// A handler with what its declaration says.
+/// A handler with the facts from its declaration.
 pub(crate) struct Operation {
     pub(crate) method: Method,
     /// With parameters in braces: `/2.0/leads/{id}`.
     pub(crate) path: String,
     pub(crate) scope: Scope,
     pub(crate) handler: Handler,
-    /// Whether its answer carries an `ETag`, which `If-None-Match` is compared with: what reads a record does.
+    /// True if its answer carries an `ETag`, with which `If-None-Match` is compared. Operations that read a record have one.
     pub(crate) is_conditional: bool,
-    /// Whether its answers may be cached for other callers: see [`Call::cached`](crate::call::Call::cached).
+    /// True if its answers may be cached for other callers: see [`Call::cached`](crate::call::Call::cached).
     pub(crate) caches_answers: bool,
-    /// How long the handler may hold its answer back, beside the time that its work takes.
+    /// The time for which the handler may hold its answer back, beside the time that its work takes.
     pub(crate) max_wait: Duration,
-    /// What ends the path of what it makes.
+    /// The member that ends the path of the record that it creates.
     pub(crate) created: Created,
-    /// How its body carries a file, if it does.
+    /// The kind of file that its body carries, if it does.
     pub(crate) upload: Option<Upload>,
-    /// Whether its body is XML, and not JSON.
+    /// True if its body is XML, not JSON.
     pub(crate) takes_xml: bool,
-    /// Says it all, for the document: too much to be kept by a server that may never be asked.
+    /// Returns the full declaration, for the document. It is too large to be kept by a server that may never need it.
     pub(crate) describe: fn() -> Description,
 }
 
-/// What the document says of an operation.
+/// The part of an operation that the document describes.
 #[derive(Default)]
 pub(crate) struct Description {
     pub(crate) declaration: Declaration,
@@ -64,7 +64,7 @@ pub(crate) struct Description {
     pub(crate) schemas: Vec<(String, RefOr<Schema>)>,
 }
 
-/// Makes a `Vec<Operation>` of handlers that carry `#[utoipa::path]`. What their declarations have no words for is added in
+/// Makes a `Vec<Operation>` of handlers that carry `#[utoipa::path]`. Properties that declarations cannot express are added in
 /// braces.
 ///
 /// ```ignore
@@ -87,16 +87,16 @@ macro_rules! operations {
 }
 pub(crate) use operations;
 
-/// A declaration that does not say all that it must.
+/// An incomplete declaration.
 #[derive(Debug, thiserror::Error)]
 #[error("the operation {0} {1}")]
 pub(crate) struct InvalidDeclaration(pub(crate) String, pub(crate) &'static str);
 
-/// The operations whose declarations fail are a mistake of ours that a start must not hide.
+/// A result for operations. An operation whose declaration fails is a mistake of ours that must stop the start.
 pub(crate) type Declared<T> = Result<T, InvalidDeclaration>;
 
 impl Operation {
-    /// Whether it writes the record that its path names, or something of it. It honours `If-Match`.
+    /// Returns true if it writes the record that its path names, or a part of it. Such an operation honours `If-Match`.
     pub(crate) fn writes_record(&self) -> bool {
         self.method != Method::GET && self.path.contains('{')
     }
@@ -109,7 +109,7 @@ impl Operation {
         }
     }
 
-    /// Reads what `D`, made by `#[utoipa::path]`, declares.
+    /// Reads the declaration `D`, made by `#[utoipa::path]`.
     pub(crate) fn declared<D>(handler: Handler) -> Result<Self, InvalidDeclaration>
     where
         D: utoipa::Path + utoipa::__dev::SchemaReferences + utoipa::__dev::Tags<'static>,
@@ -152,7 +152,7 @@ where
     Description { declaration, schemas }
 }
 
-/// The scope that a declaration names: `security(("bearer" = ["leads:read"]))`.
+/// Returns the scope that a declaration names: `security(("bearer" = ["leads:read"]))`.
 fn scope_of(declaration: &Declaration) -> Option<Scope> {
     let security = serde_json::to_value(declaration.security.as_ref()?).ok()?;
     match security.as_array()?.as_slice() {

@@ -1,11 +1,11 @@
-//! What pages that are no operations answer with.
+//! Responses of pages that are not operations.
 
 use actix_web::{HttpResponse, http::header};
 use bytes::Bytes;
 
 use crate::{error::ApiError, help::HelpPages, reply::Reply};
 
-/// JSON that is true for the moment.
+/// Returns JSON that must not be cached.
 pub(crate) fn json(body: Bytes) -> HttpResponse {
     HttpResponse::Ok()
         .insert_header((header::CONTENT_TYPE, "application/json"))
@@ -13,7 +13,7 @@ pub(crate) fn json(body: Bytes) -> HttpResponse {
         .body(body)
 }
 
-/// An error.
+/// Returns an error.
 pub(crate) fn refused(error: ApiError, help: &HelpPages) -> HttpResponse {
     let Reply { status, body, .. } = Reply::refusal(error, help);
     HttpResponse::build(status)

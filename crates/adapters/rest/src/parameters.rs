@@ -1,4 +1,4 @@
-//! Parameters of paths and queries, each declared in one line; and the filters of lists, whose reading follows from the same line.
+//! Parameters of paths and queries, each declared in one line; and the filters of lists, which are read by the same line.
 
 use std::convert::Infallible;
 
@@ -29,7 +29,7 @@ use crate::{
     },
 };
 
-/// Declares parameters for the `params(…)` of an operation: a line for each has what it means, its name, and a type whose schema
+/// Declares parameters for the `params(…)` of an operation. The line of each has its meaning, its name, and a type whose schema
 /// is that of its values.
 ///
 /// ```ignore
@@ -63,9 +63,9 @@ macro_rules! parameters {
     };
 }
 
-/// Declares the filters of a list: a line for each has what it means, its name, which is also that of the field in the domain's
-/// filter unless `as` gives the parameter another one, and a type that implements [`Filter`]. The parameters and their reading
-/// follow. What a domain's filter has besides, a function reads that is named behind it.
+/// Declares the filters of a list. The line of each has its meaning, its name and a type that implements [`Filter`]. The name
+/// is also that of the field in the domain's filter, unless `as` gives the parameter another one. The parameters and their
+/// reading are generated from it. The other fields of a domain's filter are read by a function that is named after it.
 ///
 /// ```ignore
 /// filters! {
@@ -92,7 +92,7 @@ macro_rules! filters {
         }
 
         impl $name {
-            /// What the query narrows the list to.
+            /// Reads the filter from the query.
             fn read(query: &mut $crate::query::Query<'_>, by: &::forecourt_accounts::Caller) -> $filter {
                 $filter {
                     $(
@@ -109,7 +109,7 @@ macro_rules! filters {
     };
 }
 
-/// The name of a parameter.
+/// Returns the name of a parameter.
 macro_rules! name {
     ($field:ident) => {
         stringify!($field)
@@ -121,17 +121,17 @@ macro_rules! name {
 
 pub(crate) use {filters, name, parameters};
 
-/// A parameter of a path.
+/// Returns a parameter of a path.
 pub(crate) fn path(name: &str, about: &[&str], schema: RefOr<Schema>) -> Parameter {
     declared(ParameterIn::Path, Required::True, name, about, schema)
 }
 
-/// A parameter of a query.
+/// Returns a parameter of a query.
 pub(crate) fn query(name: &str, about: &[&str], schema: RefOr<Schema>) -> Parameter {
     declared(ParameterIn::Query, Required::False, name, about, schema)
 }
 
-/// The parameter of a filter.
+/// Returns the parameter of a filter.
 pub(crate) fn filter<F: Filter>(name: &str, about: &[&str]) -> Parameter {
     let brackets = if F::IS_RANGE { "[]" } else { "" };
     query(&format!("{name}{brackets}"), about, F::schema())
@@ -148,27 +148,27 @@ fn declared(place: ParameterIn, required: Required, name: &str, about: &[&str], 
         .build()
 }
 
-/// A type that a filter can be of: how its value is written in a query, and read.
+/// A type that a filter can have: the way its value is written in a query, and read.
 pub(crate) trait Filter {
-    /// What it is in the domain's filter.
+    /// Its type in the domain's filter.
     type Value;
-    /// Whether it has two bounds: then the document adds the single value.
+    /// True if it has two bounds: then the document adds the single value.
     const IS_RANGE: bool = false;
 
-    /// How its value is written.
+    /// Returns the schema of its value.
     fn schema() -> RefOr<Schema>;
 
-    /// What the query has under this name.
+    /// Reads the query's value under this name.
     fn read(query: &mut Query<'_>, name: &str, by: &Caller) -> Option<Self::Value>;
 }
 
-/// An email: compared as addresses are, where it has no wildcards.
+/// An email: compared as an address if it has no wildcards.
 pub(crate) enum EmailFilter {}
 
 /// 1 for yes, 0 for no.
 pub(crate) enum Flag {}
 
-/// Implements [`Filter`]: the type and what it becomes, the schema, the reading.
+/// Implements [`Filter`] for types, each with its value, its schema and its reading.
 macro_rules! kinds {
     ($($kind:ty => $value:ty { $schema:expr, |$query:ident, $name:ident, $by:pat_param| $read:expr })+) => {$(
         impl Filter for $kind {
@@ -265,24 +265,24 @@ kinds! {
 }
 
 parameters! {
-    /// How a single record can be shown, declared.
+    /// The options for showing a single record, declared.
     pub(crate) query RenderingParameters;
 
     /// simple or full; full by default.
     view: ViewParameter;
-    /// Comma-separated dot-paths to be returned, from the full view: at most 100 of at most 8 parts each. Of an answer that is
-    /// narrowed so, members that are otherwise required may be absent.
+    /// Comma-separated dot-paths to be returned, from the full view: at most 100 of at most 8 parts each. An answer narrowed in
+    /// this way may lack members that are otherwise required.
     fields: Fields;
 }
 
 parameters! {
-    /// How the records of a list can be shown, declared.
+    /// The options for showing the records of a list, declared.
     pub(crate) query ListRenderingParameters;
 
     /// simple or full; simple by default.
     view: ViewParameter;
-    /// Comma-separated dot-paths to be returned, from the full view: at most 100 of at most 8 parts each. Of an answer that is
-    /// narrowed so, members that are otherwise required may be absent.
+    /// Comma-separated dot-paths to be returned, from the full view: at most 100 of at most 8 parts each. An answer narrowed in
+    /// this way may lack members that are otherwise required.
     fields: Fields;
 }
 
@@ -290,8 +290,8 @@ parameters! {
     /// The query parameters of records with one view, declared.
     pub(crate) query FieldsParameter;
 
-    /// Comma-separated dot-paths to be returned: at most 100 of at most 8 parts each. Of an answer that is narrowed so, members
-    /// that are otherwise required may be absent.
+    /// Comma-separated dot-paths to be returned: at most 100 of at most 8 parts each. An answer narrowed in this way may lack
+    /// members that are otherwise required.
     fields: Fields;
 }
 
@@ -301,13 +301,13 @@ parameters! {
 
     /// The page's number, from 1; ignored together with cursor.
     page: PageNumber;
-    /// How many records a page has; 50 by default.
+    /// The number of records in a page; 50 by default.
     per_page: PerPage;
-    /// `next_cursor` of the page before; empty for the first page.
+    /// `next_cursor` of the previous page; empty for the first page.
     cursor: CursorParameter;
 }
 
-/// A schema that bodies or answers declare.
+/// Returns a schema that bodies or answers declare.
 fn named<T: ToSchema>() -> Ref {
     Ref::from_schema_name(T::name())
 }

@@ -1,7 +1,7 @@
-//! The work of outsiders: whatever parses, decodes or sanitizes what callers send happens here, off the threads that serve requests
-//! (decisions, "Safe").
+//! Work on untrusted input: everything that parses, decodes or sanitizes a caller's data runs here, off the threads that serve
+//! requests (decisions, "Safe").
 //!
-//! Nothing else sees the bytes of a body: [`RawBody`] and the files of uploads hand them to closures that [`ParsePool`] runs.
+//! Nothing else sees the bytes of a body: [`RawBody`] and the files of uploads pass them to closures that [`ParsePool`] runs.
 
 use std::{
     io::{self, Read},
@@ -19,14 +19,15 @@ use tokio::task::spawn_blocking;
 
 use crate::{error::ApiError, fair_semaphore::FairSemaphore};
 
-/// How many threads parse at the same time, at least and at most. While one business keeps all but one of them busy, the last serves the
-/// others.
+/// The minimum and the maximum number of threads that parse. While one business keeps all but one of them busy, the last serves
+/// the others.
 const MIN_THREADS: usize = 2;
 const MAX_THREADS: usize = 4;
-/// A body of at most this many bytes is parsed in less time than handing it to another thread and back takes, if it has no markup.
+/// The maximum length of a body that is parsed on the calling thread. A short body without markup takes less time than the way
+/// to another thread and back.
 const MAX_INLINE_BYTES: usize = 8 * 1024;
 
-/// Runs the work of outsiders on a few threads, on which businesses take turns.
+/// Runs work on untrusted input on a few threads, which businesses share in rotation.
 pub(crate) struct ParsePool {
     permits: FairSemaphore,
 }
@@ -40,8 +41,8 @@ impl ParsePool {
         }
     }
 
-    /// Runs `work` in the turn of `business`. When the caller hangs up, work that waits is dropped, and work that is under way learns of it
-    /// by [`Abandoned`]: what can take long, looks at it.
+    /// Runs `work` when it is the turn of `business`. When the caller disconnects, waiting work is dropped, and running work is
+    /// notified through [`Abandoned`], which long work checks.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         business: BusinessId,
@@ -59,13 +60,13 @@ impl ParsePool {
     }
 }
 
-/// Tells work that nobody waits for its outcome any more.
+/// Notifies work that no caller waits for its outcome any longer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Abandoned(Arc<AtomicBool>);
 
 impl Abandoned {
     /// # Errors
-    /// If nobody waits.
+    /// If no caller waits any longer.
     pub(crate) fn check(&self) -> io::Result<()> {
         match self.0.load(Ordering::Relaxed) {
             true => Err(io::Error::other("nobody waits for the outcome any more")),
@@ -78,7 +79,7 @@ impl Abandoned {
         drop(SetOnDrop(self.clone()));
     }
 
-    /// The same content, which ends with an error when nobody waits any more.
+    /// Returns the same content, which ends with an error when no caller waits any longer.
     pub(crate) fn watch<R>(&self, content: R) -> Watched<R> {
         Watched {
             content,
@@ -95,7 +96,7 @@ impl Drop for SetOnDrop {
     }
 }
 
-/// Content that can be read as long as somebody waits for what is made of it.
+/// Content that can be read as long as a caller waits for the result.
 pub(crate) struct Watched<R> {
     content: R,
     abandoned: Abandoned,
@@ -108,7 +109,7 @@ impl<R: Read> Read for Watched<R> {
     }
 }
 
-/// The body of a request as it was sent. Its bytes are seen only by what [`RawBody::parse`] runs.
+/// The body of a request as it was sent. Only the code that [`RawBody::parse`] runs sees its bytes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RawBody(Bytes);
 
@@ -119,7 +120,7 @@ impl From<Bytes> for RawBody {
 }
 
 impl RawBody {
-    /// Makes something of the body: on a thread of the pool, unless that takes longer than the work itself.
+    /// Runs work on the body: on a thread of the pool, unless moving it there takes longer than the work itself.
     pub(crate) async fn parse<T: Send + 'static>(
         &self,
         pool: &ParsePool,
@@ -132,7 +133,7 @@ impl RawBody {
         }
     }
 
-    /// Makes something of the body on a thread of the pool, for work that is more than its length says.
+    /// Runs work on the body on a thread of the pool, for work that takes longer than its length suggests.
     pub(crate) async fn parse_apart<T: Send + 'static>(
         &self,
         pool: &ParsePool,
@@ -143,7 +144,8 @@ impl RawBody {
         pool.run(business, move |_| work(&body)).await
     }
 
-    /// Whether the body is short, and has neither markup nor escapes that may hide some: a little markup may be much work.
+    /// Returns true if the body is short, and has neither markup nor escapes that may hide some: a little markup may be much
+    /// work.
     fn is_light(&self) -> bool {
         self.0.len() <= MAX_INLINE_BYTES && !self.0.iter().any(|byte| matches!(byte, b'<' | b'\\'))
     }
@@ -153,7 +155,7 @@ impl RawBody {
         String::from_utf8(self.0.to_vec()).unwrap()
     }
 
-    /// What a request with this body is recognised by.
+    /// Returns the fingerprint by which a request with this body is recognised.
     pub(crate) fn fingerprint(&self, method: &str, path: &str, query: &str) -> Fingerprint {
         Fingerprint::of(method, path, query, &self.0)
     }
@@ -173,9 +175,9 @@ mod tests {
 
     const A: BusinessId = BusinessId::new(1);
     const B: BusinessId = BusinessId::new(2);
-    const PATIENCE: Duration = Duration::from_secs(20);
+    const TIMEOUT: Duration = Duration::from_secs(20);
 
-    /// The thread that a body is parsed on.
+    /// Returns the thread that a body is parsed on.
     async fn parsed_on(body: &str) -> std::thread::ThreadId {
         let body = RawBody::from(Bytes::from(body.to_owned()));
         let pool = ParsePool::new();
@@ -218,15 +220,15 @@ mod tests {
         }
         drop(started);
         tokio::task::yield_now().await;
-        timeout(PATIENCE, pool.run(B, |_| Ok(()))).await.unwrap().unwrap();
-        // Callers who hang up take their work along.
+        timeout(TIMEOUT, pool.run(B, |_| Ok(()))).await.unwrap().unwrap();
+        // The work of callers who disconnect is dropped.
         for caller in &busy {
             caller.abort();
         }
         for caller in busy {
             assert!(caller.await.unwrap_err().is_cancelled());
         }
-        timeout(PATIENCE, pool.run(A, |_| Ok(()))).await.unwrap().unwrap();
+        timeout(TIMEOUT, pool.run(A, |_| Ok(()))).await.unwrap().unwrap();
         assert!(has_started.iter().count() < MAX_THREADS, "what waited was never begun");
     }
 

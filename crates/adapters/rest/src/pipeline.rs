@@ -1,4 +1,4 @@
-//! What every request passes through, in the order of decisions §3.
+//! The pipeline that every request passes through, in the order of decisions §3.
 
 use std::{
     future::Future,
@@ -60,16 +60,16 @@ const RATE_RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
 const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 
-/// How long a body may take to arrive.
+/// The maximum time for a body to arrive.
 const BODY_TIMEOUT: Duration = Duration::from_secs(20);
-/// How long the rest of a request may take.
+/// The maximum time for the rest of a request.
 const WORK_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What a request passes through before its handler, shared by all workers.
+/// The checks before a request's handler, shared by all workers.
 pub(crate) struct Pipeline {
     pub(crate) router: Router,
     pub(crate) pages: Vec<Page>,
-    /// The figures of requests that found no route.
+    /// The metrics of requests that match no route.
     pub(crate) unrouted: Meter,
     pub(crate) counters: Arc<dyn RateCounters>,
     pub(crate) limits: RateLimits,
@@ -78,7 +78,7 @@ pub(crate) struct Pipeline {
     pub(crate) cors: CorsOrigins,
 }
 
-/// What becomes known of a request while it is served, for the headers of its answer and its log line.
+/// Facts that are collected while a request is served, for the headers of its answer and its log line.
 #[derive(Default)]
 pub(crate) struct RequestInfo {
     route: Option<String>,
@@ -117,7 +117,7 @@ pub(crate) async fn handle(
     response
 }
 
-/// The response to a request, and the figures that it is counted in.
+/// Returns the response to a request, and the meter that counts it.
 async fn answer<'p>(
     request: &HttpRequest,
     payload: web::Payload,
@@ -186,7 +186,7 @@ async fn answer<'p>(
             log_failure(&error, id);
             Reply::refusal(error, help).into()
         }
-        // The panic's message and place were logged by the panic hook.
+        // The panic hook has logged the panic's message and place.
         Err(_) => {
             let error = ApiError::new(Code::INTERNAL, "an unexpected error occurred");
             Reply::refusal(error, help).into()
@@ -195,7 +195,7 @@ async fn answer<'p>(
     (respond(answer, head_only, info, id), meter)
 }
 
-/// What is wrong with the length of a request's head.
+/// Returns the fault in the length of a request's head, if there is one.
 fn oversized(request: &HttpRequest) -> Option<ApiError> {
     let uri = request.uri();
     let target = uri.path_and_query().map_or(0, |target| target.as_str().len());
@@ -204,19 +204,19 @@ fn oversized(request: &HttpRequest) -> Option<ApiError> {
     if target + authority > MAX_TARGET_BYTES || progress.is_some_and(|progress| progress.take_long_line()) {
         return Some(ApiError::of_head(Code::URI_TOO_LONG));
     }
-    // With the colon, the space and the end of the line.
+    // Each counts with its colon, space and line end.
     let length = |(name, value): (&HeaderName, &HeaderValue)| name.as_str().len() + value.len() + 4;
     let headers: usize = request.headers().iter().map(length).sum();
     (headers > MAX_HEADER_BYTES).then(|| ApiError::of_head(Code::HEADERS_TOO_LARGE))
 }
 
-/// Answers a request that did not get here: the whole text of the answer, after which the connection ends.
+/// Answers a request that did not get here: returns the full text of the answer, after which the connection ends.
 pub(crate) fn refuse(pipeline: &Pipeline, shared: &Shared, refused: Refused) -> Bytes {
     let id = request_id::made(shared.random.as_ref());
     let Reply { status, body, .. } = Reply::refusal(ApiError::of_head(refused.code), &shared.help);
-    // A connection on which nothing was ever sent is no request.
+    // A connection on which nothing was ever sent does not count as a request.
     if let Some(age) = refused.age {
-        // The time is the caller's: it is no latency of the server's.
+        // The time depends on the caller, so it is not recorded as a latency of the server.
         pipeline.unrouted.record(status, Duration::ZERO);
         tracing::info!(
             target: "forecourt::request",
@@ -251,7 +251,7 @@ pub(crate) fn refuse(pipeline: &Pipeline, shared: &Shared, refused: Refused) -> 
     answer.into()
 }
 
-/// Takes a request from its route to its handler's answer.
+/// Processes a request from its route to its handler's answer.
 async fn authorize(
     pipeline: &Pipeline,
     worker: &Rc<Worker>,
@@ -308,7 +308,7 @@ async fn authorize(
     let retry = key.map(|key| {
         let (method, path) = (operation.method.as_str(), request.path());
         let fingerprint = match &upload {
-            // What is too long to be kept is known by its digest.
+            // A body that is too long to be kept is identified by its digest.
             Some(received) => Fingerprint::of(method, path, &query, &received.digest),
             None => body.fingerprint(method, path, &query),
         };
@@ -348,7 +348,7 @@ async fn authorize(
         },
     };
     if takes_no_body {
-        // Such a request can have no other fault, and its handler may do something before it writes.
+        // Such a request can have no other fault, and its handler may act before it writes.
         let refused = call.unknown.clone().into();
         return with_timeout(WORK_TIMEOUT, call.refuse(refused)).await.map(Answer::from);
     }
@@ -360,17 +360,17 @@ async fn authorize(
     Ok(answer)
 }
 
-/// A request whose caller may have what it is for.
+/// A request whose caller is authorized for it.
 pub(crate) struct Admitted {
     pub(crate) token: Token,
     pub(crate) caller: Caller,
     pub(crate) client: Option<Client>,
 }
 
-/// Admits a request whose caller may do what `scope` names: its address, its credential, its account and its rate.
+/// Admits a request whose caller has `scope`: checks its address, its credential, its account and its rate.
 ///
 /// # Errors
-/// In that order, what is against it.
+/// The first of these checks that fails, in that order.
 pub(crate) async fn admit(
     pipeline: &Pipeline,
     worker: &Worker,
@@ -417,8 +417,8 @@ pub(crate) async fn admit(
     Ok(Admitted { token, caller, client })
 }
 
-/// Ends work that takes too long. A write that is ended so is rolled back, or is durable without its answer: a retry with its
-/// idempotency key shows which.
+/// Ends work that takes too long. A write that is ended in this way is rolled back, or is durable without its answer: a retry
+/// with its idempotency key shows which.
 async fn with_timeout<T>(limit: Duration, work: impl Future<Output = Result<T, ApiError>>) -> Result<T, ApiError> {
     let too_slow = || StoreError::Unavailable("the request took too long".into());
     tokio::time::timeout(limit, work)
@@ -426,7 +426,7 @@ async fn with_timeout<T>(limit: Duration, work: impl Future<Output = Result<T, A
         .unwrap_or_else(|_| Err(too_slow().into()))
 }
 
-/// The token of a request and the caller whom it stands for. A token that is no good is counted.
+/// Returns the token of a request and the caller that it identifies. An invalid token is counted.
 async fn identify(
     pipeline: &Pipeline,
     worker: &Worker,
@@ -445,7 +445,7 @@ async fn identify(
     identified.inspect_err(|error| note_failure(&pipeline.gate, client, error, worker.shared.clock.now()))
 }
 
-/// Lets a request for a public page through: one with a valid credential, or one of an address that has made few without.
+/// Admits a request for a public page: one with a valid credential, or one of an address that has made few requests without.
 async fn admit_to_page(
     pipeline: &Pipeline,
     worker: &Worker,
@@ -479,7 +479,7 @@ fn limit_address(gate: &Gate, client: Option<Client>, now: Timestamp, info: &mut
     ))
 }
 
-/// Whether a request is refused for its credential, or for having none.
+/// Returns true if a request is refused for its credential, or for having none.
 fn is_of_credential(error: &ApiError) -> bool {
     let ApiError::Refused(refusal) = error else {
         return false;
@@ -487,7 +487,7 @@ fn is_of_credential(error: &ApiError) -> bool {
     refusal.code == Code::AUTHENTICATION_REQUIRED || AUTHENTICATION_CODES.contains(&refusal.code)
 }
 
-/// Counts a presented credential that was invalid. A request without one guesses at nothing, and a key that is bound to other
+/// Counts a presented credential that was invalid. A request without one does not guess, and a key that is bound to other
 /// addresses was not guessed.
 fn note_failure(gate: &Gate, client: Option<Client>, error: &ApiError, now: Timestamp) {
     let ApiError::Refused(refusal) = error else { return };
@@ -500,7 +500,7 @@ fn note_failure(gate: &Gate, client: Option<Client>, error: &ApiError, now: Time
     }
 }
 
-/// Refuses a header that has more bytes in all of its lines than the document lets it have.
+/// Refuses a header that has more bytes in all of its lines than the document allows.
 ///
 /// # Errors
 /// 422, which names it.
@@ -530,10 +530,10 @@ fn idempotency_key(request: &HttpRequest) -> Result<Option<IdempotencyKey>, ApiE
     key.map(Some).ok_or_else(invalid)
 }
 
-/// Reads a body of JSON, or of XML, whole.
+/// Reads a whole body of JSON or XML.
 ///
 /// # Errors
-/// 422 (`body`) if it is too long, 400 if it is said to be something else, 408 if it does not arrive in time.
+/// 422 (`body`) if it is too long, 400 if its declared type differs, 408 if it does not arrive in time.
 async fn read_body(request: &HttpRequest, payload: web::Payload, takes_xml: bool) -> Result<Bytes, ApiError> {
     let read = tokio::time::timeout(BODY_TIMEOUT, collect(payload));
     let body = read
@@ -569,7 +569,7 @@ async fn collect(mut payload: web::Payload) -> Result<Bytes, ApiError> {
     Ok(body.freeze())
 }
 
-/// The answer with its headers.
+/// Returns the answer with its headers.
 fn respond(answer: Answer, head_only: bool, info: &mut RequestInfo, id: &HeaderValue) -> HttpResponse {
     let Answer { reply, rest } = answer;
     info.code = code_of(&reply);
@@ -595,7 +595,7 @@ fn respond(answer: Answer, head_only: bool, info: &mut RequestInfo, id: &HeaderV
     let mut response = match rest {
         None if status == StatusCode::NOT_MODIFIED => response.finish(),
         None => response.body(body),
-        // What is not to be sent is not read either.
+        // A body that will not be sent is not read either.
         Some(_) if head_only => response.streaming(empty::<Result<Bytes, CutShort>>()),
         Some(rest) => response.streaming(once(ready(Ok(body))).chain(watched(rest, id.clone()))),
     };
@@ -611,13 +611,13 @@ fn respond(answer: Answer, head_only: bool, info: &mut RequestInfo, id: &HeaderV
     }
     if let Some(Ok(etag)) = etag.map(HeaderValue::try_from) {
         headers.insert(header::ETAG, etag);
-        // What a record shows depends on the scopes of the key.
+        // The fields of a record that are shown depend on the key's scopes.
         headers.append(header::VARY, HeaderValue::from_static("Authorization"));
     }
     if let Some(Ok(location)) = location.as_deref().map(HeaderValue::from_str) {
         headers.insert(header::LOCATION, location);
     }
-    // What a credential opens must not be cached by others. With an ETag the caller may cache it, and revalidates it.
+    // An answer to a credential must not be cached by others. With an ETag the caller may cache it, and revalidates it.
     let caching = if headers.contains_key(header::ETAG) {
         HeaderValue::from_static("private, no-cache")
     } else {
@@ -659,12 +659,12 @@ fn respond(answer: Answer, head_only: bool, info: &mut RequestInfo, id: &HeaderV
     response
 }
 
-/// An answer that broke off: the connection is closed before its end, so that no client takes it for whole.
+/// An answer that broke off: the connection is closed before its end, so that no client takes it for complete.
 #[derive(Debug, thiserror::Error)]
 #[error("the answer was cut short")]
 struct CutShort;
 
-/// The parts of a body, each of which is read in time. A failure is logged, and ends the body.
+/// Returns the parts of a body, each of which must be read in time. A failure is logged, and ends the body.
 fn watched(
     parts: LocalBoxStream<'static, Result<Bytes, ApiError>>,
     id: HeaderValue,
@@ -690,13 +690,13 @@ fn watched(
     })
 }
 
-/// The ids among the values of a path's parameters. Any other value may be personal data.
+/// Returns the ids among the values of a path's parameters. Any other value may be personal data.
 fn record_of(path: &[String]) -> Option<String> {
     let ids = path.iter().filter(|value| value.parse::<i64>().is_ok());
     ids.map(String::clone).reduce(|ids, id| format!("{ids}/{id}"))
 }
 
-/// The code in the envelope of a refusal, also of one that is replayed.
+/// Returns the code in the envelope of a refusal, even if it is a replay.
 fn code_of(reply: &Reply) -> Option<String> {
     #[derive(Deserialize)]
     struct Envelope {
@@ -711,7 +711,7 @@ fn code_of(reply: &Reply) -> Option<String> {
     envelope.map(|envelope| envelope.error.code)
 }
 
-/// One line per request. It has no query and no header: they may hold personal data and secrets.
+/// Writes one line per request. It has no query and no header, since they may hold personal data and secrets.
 fn log(
     request: &HttpRequest,
     info: &RequestInfo,
@@ -737,12 +737,12 @@ fn log(
     );
 }
 
-/// A duration as the log shows it, to the microsecond.
+/// Formats a duration for the log, to the microsecond.
 fn milliseconds(duration: Duration) -> f64 {
     (duration.as_secs_f64() * 1e6).round() / 1e3
 }
 
-/// A failure is logged with its whole chain; the caller sees a fixed sentence.
+/// Logs a failure with its whole chain; the caller sees a fixed sentence.
 fn log_failure(error: &ApiError, id: &HeaderValue) {
     let failure: &dyn std::error::Error = match error {
         ApiError::Refused(_) | ApiError::Invalid(_) => return,

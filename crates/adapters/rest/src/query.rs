@@ -1,4 +1,4 @@
-//! Reading a query, each parameter checked and every fault reported (contract, "Common rules" 4 to 7; decisions §3, "Lists").
+//! Reads a query: each parameter is checked and every fault reported (contract, "Common rules" 4 to 7; decisions §3, "Lists").
 
 use std::{borrow::Cow, str::FromStr, time::Duration};
 
@@ -13,7 +13,7 @@ use crate::{error::ApiError, tail::MAX_WAIT};
 /// The last page that can be requested; clients hold numbers in 64 bits with a sign.
 const MAX_PAGE: u64 = i64::MAX.unsigned_abs();
 
-/// The parameters of a query, read one by one. Parameters that are not read are ignored.
+/// The parameters of a query, read one at a time. Parameters that are not read are ignored.
 pub(crate) struct Query<'a> {
     pairs: Vec<(Cow<'a, str>, Cow<'a, str>)>,
     errors: ValidationErrors,
@@ -34,12 +34,12 @@ impl<'a> Query<'a> {
         }
     }
 
-    /// The same, with faults found before it was read.
+    /// Adds faults found before the query was read.
     pub(crate) fn with_faults(self, errors: ValidationErrors) -> Self {
         Self { errors, ..self }
     }
 
-    /// What was read, if no fault was found.
+    /// Returns `value`, if no fault was found.
     pub(crate) fn finish<T>(self, value: T) -> Result<T, ApiError> {
         match self.denied {
             // Scopes are checked before fields.
@@ -48,7 +48,7 @@ impl<'a> Query<'a> {
         }
     }
 
-    /// The parameter's text; the last one where it is given more than once.
+    /// Returns the parameter's text; the last one if it is given more than once.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.pairs
             .iter()
@@ -57,7 +57,7 @@ impl<'a> Query<'a> {
             .map(|(_, value)| value.as_ref())
     }
 
-    /// The text of a parameter that has one value. Written as an array, it is refused rather than passed over.
+    /// Returns the text of a parameter that has one value. Written as an array, it is refused, not ignored.
     fn scalar(&mut self, name: &str) -> Option<Cow<'a, str>> {
         if self.pairs.iter().any(|(key, _)| index_of(key, name).is_some()) {
             self.errors.add(name, "must be a single value, not an array");
@@ -73,7 +73,7 @@ impl<'a> Query<'a> {
         self.line(name, text, parse)
     }
 
-    /// Reads the parameter, a line of text, with `parse`, an empty one too.
+    /// Reads the parameter, a line of text, with `parse`, even if it is empty.
     pub(crate) fn with_empty<T, E: ToString>(
         &mut self,
         name: &str,
@@ -94,7 +94,7 @@ impl<'a> Query<'a> {
         read.map_err(|message| self.errors.add(name, message)).ok()
     }
 
-    /// Reads a parameter that must be there.
+    /// Reads a required parameter.
     pub(crate) fn required<T, E: ToString>(
         &mut self,
         name: &str,
@@ -107,7 +107,7 @@ impl<'a> Query<'a> {
         self.with(name, parse)
     }
 
-    /// Reads the parameter as its type is written.
+    /// Reads the parameter by its type's `FromStr`.
     pub(crate) fn parsed<T: FromStr<Err: ToString>>(&mut self, name: &str) -> Option<T> {
         self.with(name, str::parse)
     }
@@ -117,7 +117,7 @@ impl<'a> Query<'a> {
         self.with(name, |text| text.parse().map_err(|_| "must be a whole number"))
     }
 
-    /// Reads a text that may hold wildcards, which `by` needs a scope for.
+    /// Reads a text that may hold wildcards, for which `by` needs a scope.
     pub(crate) fn filter(&mut self, name: &str, by: &Caller) -> Option<TextFilter> {
         if self.text(name).is_some_and(TextFilter::is_wildcard) && !by.may(Scope::SearchWildcard) {
             self.denied = Some(Scope::SearchWildcard);
@@ -126,7 +126,7 @@ impl<'a> Query<'a> {
         self.with(name, TextFilter::parse)
     }
 
-    /// Reads a telephone number, in any usual spelling; without a country code it is one of `home`.
+    /// Reads a telephone number in any usual spelling; without a country code it is one of `home`.
     pub(crate) fn phone(&mut self, name: &str, home: Country) -> Option<Phone> {
         self.with(name, |text| match text.strip_prefix(' ') {
             // An unescaped + arrives as a space.
@@ -147,8 +147,8 @@ impl<'a> Query<'a> {
         self.range(name, read)
     }
 
-    /// The texts of a parameter that may be given as an array, `name[]=a&name[]=b`, `name[0]=a&name[1]=b` or
-    /// `name=a&name=b`, or as one value; none if it is not there, or empty.
+    /// Returns the texts of a parameter that may be given as an array, `name[]=a&name[]=b`, `name[0]=a&name[1]=b` or
+    /// `name=a&name=b`, or as one value. Returns none if it is absent or empty.
     pub(crate) fn texts(&mut self, name: &str) -> Vec<&str> {
         let elements = || elements(&self.pairs, name);
         if elements().any(|(index, _)| index.bytes().any(|byte| !byte.is_ascii_digit())) {
@@ -163,7 +163,7 @@ impl<'a> Query<'a> {
         Vec::new()
     }
 
-    /// Reads `wait`: how long the answer may be held back while there is nothing to show.
+    /// Reads `wait`: the time for which the answer may be held back while there is nothing to show.
     pub(crate) fn wait(&mut self) -> Duration {
         let wait = self.with_empty("wait", |text| {
             whole_number(text)
@@ -174,7 +174,7 @@ impl<'a> Query<'a> {
         Duration::from_secs(wait.unwrap_or_default())
     }
 
-    /// Notes that a parameter is wrong.
+    /// Records that a parameter is wrong.
     pub(crate) fn fault(&mut self, name: &str, message: impl Into<String>) {
         self.errors.add(name, message);
     }
@@ -196,7 +196,7 @@ impl<'a> Query<'a> {
         let mut next = 0;
         for (key, value) in &self.pairs {
             let at = match index_of(key, name) {
-                // One spelling is not continued in another.
+                // An array begun in one spelling cannot be continued in another.
                 None if key == name && indexed => None,
                 None if key == name => Some(next),
                 None => continue,
@@ -227,7 +227,7 @@ impl<'a> Query<'a> {
         }
     }
 
-    /// Reads which page is wanted of a list whose order has `width` sort values. An empty cursor is that of the first page.
+    /// Reads the requested page of a list whose order has `width` sort values. An empty cursor is that of the first page.
     pub(crate) fn page(&mut self, list: ListName, width: usize) -> PageRequest {
         let per_page = self.per_page();
         let has_cursor = self
@@ -254,7 +254,7 @@ impl<'a> Query<'a> {
         }
     }
 
-    /// Reads how many records a page is to have.
+    /// Reads the number of records per page.
     pub(crate) fn per_page(&mut self) -> u32 {
         let read = |text: &str| match text.parse() {
             Ok(per_page @ 1..=PageRequest::MAX_PER_PAGE) => Ok(per_page),
@@ -264,7 +264,7 @@ impl<'a> Query<'a> {
             .unwrap_or(PageRequest::DEFAULT_PER_PAGE)
     }
 
-    /// Reads how much is to be shown. `fields` goes before `view`, and takes from the full one.
+    /// Reads the fields and the view to show. `fields` goes before `view`, and takes from the full view.
     pub(crate) fn rendering(&mut self, default: View) -> Rendering {
         let view = self.with_empty("view", str::parse).unwrap_or(default);
         let fields = self.fields();
@@ -272,7 +272,7 @@ impl<'a> Query<'a> {
         Rendering { view, fields }
     }
 
-    /// Reads which fields are to be shown.
+    /// Reads the fields to show.
     pub(crate) fn fields(&mut self) -> Option<Projection> {
         let text = self.scalar("fields")?;
         Projection::parse(&text)
@@ -282,14 +282,14 @@ impl<'a> Query<'a> {
     }
 }
 
-/// The number that these digits are. A sign is refused, as is what does not fit.
+/// Returns the number that these digits form. A sign is refused, and so is a number that does not fit.
 pub(crate) fn whole_number(text: &str) -> Option<i64> {
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     digits.then(|| text.parse().ok()).flatten()
 }
 
-/// The elements of the array `name` in the order of the query, each with its index: empty for `name[]=a`, and for `name=a`,
-/// which is an element too where there are several.
+/// Returns the elements of the array `name` in the order of the query, each with its index. The index is empty for `name[]=a`,
+/// and for `name=a`, which is an element too if there are several.
 fn elements<'q>(pairs: &'q [(Cow<'_, str>, Cow<'_, str>)], name: &str) -> impl Iterator<Item = (&'q str, &'q str)> {
     pairs.iter().filter_map(move |(key, value)| {
         let index = if key == name { "" } else { index_of(key, name)? };
@@ -297,15 +297,15 @@ fn elements<'q>(pairs: &'q [(Cow<'_, str>, Cow<'_, str>)], name: &str) -> impl I
     })
 }
 
-/// What stands in the brackets if `key` is an element of the array `name`: `name[]`, `name[0]`. Where the bracket is not
-/// closed, that is no index, but it is not passed over either.
+/// Returns the text in the brackets if `key` is an element of the array `name`: `name[]`, `name[0]`. If the bracket is not
+/// closed, the text is not an index, but is returned to be refused.
 fn index_of<'k>(key: &'k str, name: &str) -> Option<&'k str> {
     let element = key.strip_prefix(name)?;
     let index = element.strip_prefix('[')?;
     Some(index.strip_suffix(']').unwrap_or(element))
 }
 
-/// How a record is to be shown.
+/// The view and the fields in which a record is to be shown.
 #[derive(Clone, Debug)]
 pub(crate) struct Rendering {
     pub(crate) view: View,

@@ -1,4 +1,4 @@
-//! Answers that show a record: with its entity tag, and with whose personal data they show.
+//! Answers that show a record, with its entity tag and a note of whose personal data they show.
 
 use forecourt_accounts::Shown;
 use forecourt_kernel::{ContactId, View};
@@ -9,22 +9,22 @@ use crate::{
     call::Call, conditional::RecordState, error::ApiError, extraction::in_hexadecimal, query::Rendering, reply::Reply,
 };
 
-/// What may show personal data, as writes answer with it. Once the person is erased, the answer to a retry shows it no more; so
-/// replies are made of the record itself, which knows whose data its representation shows.
+/// A record that may show personal data, as writes answer with it. Once the person is erased, the answer to a retry no longer
+/// shows that data. So replies are made from the record itself, which knows whose data its representation shows.
 pub(crate) trait Personal {
     /// Its representation.
     type View<'a>: Serialize
     where
         Self: 'a;
 
-    /// How it is shown.
+    /// Returns its representation.
     fn view<'a>(&'a self, call: &'a Call) -> Self::View<'a>;
 
-    /// The contact that this shows or is linked to, and the record that it shows.
+    /// Returns the contact that it shows or is linked to, and the record that it shows.
     fn shown(&self) -> Shown;
 }
 
-/// Something that belongs to a contact, as long as that is not erased, and shows who that is.
+/// A value that shows who a contact is, and belongs to them until they are erased.
 pub(crate) struct OfContact<T> {
     pub(crate) contact: Option<ContactId>,
     pub(crate) view: T,
@@ -49,7 +49,7 @@ impl<T: Serialize> Personal for OfContact<T> {
 }
 
 impl Call {
-    /// How a GET requests its record to be shown.
+    /// Reads how a GET requests its record to be shown.
     ///
     /// # Errors
     /// 422 if it is not valid.
@@ -59,7 +59,7 @@ impl Call {
         query.finish(rendering)
     }
 
-    /// 200 with a record that is in `state`, in that `rendering`; 304 if the caller has it already.
+    /// Returns 200 with a record in `state`, in this `rendering`; 304 if the caller has it already.
     pub(crate) fn record(
         &self,
         state: RecordState,
@@ -77,7 +77,8 @@ impl Call {
         Ok(Reply::ok(data)?.tagged(etag))
     }
 
-    /// 200 with what `reply` shows, which has no version: a digest of it is its entity tag; 304 if the caller has just that already.
+    /// Returns 200 with the content of `reply`, which has no version: a digest of it is its entity tag. Returns 304 if the
+    /// caller has the same content already.
     pub(crate) fn known_by_content(&self, reply: Reply) -> Reply {
         let digest = Sha256::digest(&reply.body);
         let etag = format!("\"{}\"", in_hexadecimal(&digest[..16]));
@@ -87,7 +88,7 @@ impl Call {
         reply.tagged(etag)
     }
 
-    /// 200 with a record, as a write answers.
+    /// Returns 200 with a record, as the answer to a write.
     pub(crate) fn ok(&self, record: &impl Personal) -> Result<Reply, ApiError> {
         Ok(Reply {
             shows: record.shown(),
@@ -95,7 +96,7 @@ impl Call {
         })
     }
 
-    /// 201 with a record that was made.
+    /// Returns 201 with a record that was created.
     pub(crate) fn created(&self, record: &impl Personal) -> Result<Reply, ApiError> {
         Ok(Reply {
             shows: record.shown(),

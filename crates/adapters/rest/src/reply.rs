@@ -10,19 +10,19 @@ use serde_json::Value;
 
 use crate::{answer_cache::AnswerKey, error::ApiError, help::HelpPages, operation::Created};
 
-/// How much room a body starts with: most single records fit.
+/// The initial capacity of a body: most single records fit.
 const USUAL_BYTES: usize = 1024;
-/// A body that is longer than this is not gathered before it is sent.
+/// The maximum length of a body that is collected before it is sent.
 const WHOLE_BYTES: usize = 256 * 1024;
 
-/// What bodies are unless something else is said.
+/// The content type of bodies that declare no other.
 const JSON: &str = "application/json";
 
-/// What a handler answers with.
+/// The answer of a handler.
 pub(crate) struct Answer {
-    /// All of it, or the beginning.
+    /// The whole body, or its beginning.
     pub(crate) reply: Reply,
-    /// The rest of a body that is written out as it is read. It breaks off where an error comes.
+    /// The rest of a body that is written as it is read. It breaks off at an error.
     pub(crate) rest: Option<LocalBoxStream<'static, Result<Bytes, ApiError>>>,
 }
 
@@ -33,19 +33,19 @@ impl From<Reply> for Answer {
 }
 
 impl Answer {
-    /// The same answer with an entity tag.
+    /// Returns the same answer with an entity tag.
     pub(crate) fn tagged(mut self, etag: Option<String>) -> Self {
         self.reply.etag = etag;
         self
     }
 
-    /// The same answer with a body that is something other than JSON.
+    /// Returns the same answer with a body that is not JSON.
     pub(crate) fn typed(mut self, content_type: &'static str) -> Self {
         self.reply.content_type = content_type;
         self
     }
 
-    /// The same answer, to be cached under `key` for other callers.
+    /// Returns the same answer, to be cached under `key` for other callers.
     pub(crate) fn cached_under(mut self, key: AnswerKey) -> Self {
         self.reply.key = Some(key);
         self
@@ -57,15 +57,15 @@ impl Answer {
 pub(crate) struct Reply {
     pub(crate) status: StatusCode,
     pub(crate) body: Bytes,
-    /// Whether it was given before, to a request with the same idempotency key.
+    /// True if it was given before, to a request with the same idempotency key.
     pub(crate) replayed: bool,
-    /// Whose personal data it shows, apart from what only reads.
+    /// The contact and the record whose personal data it may show; not set for answers to reads.
     pub(crate) shows: Shown,
-    /// The entity tag of what it shows.
+    /// The entity tag of its content.
     pub(crate) etag: Option<String>,
-    /// What it is cached under for other callers.
+    /// The key under which it is cached for other callers.
     pub(crate) key: Option<AnswerKey>,
-    /// How the body was compressed already.
+    /// The coding in which the body is already compressed.
     pub(crate) coding: Option<ContentEncoding>,
     pub(crate) content_type: &'static str,
 }
@@ -84,7 +84,7 @@ impl Reply {
         }
     }
 
-    /// 200 with a body from the cache, in that coding.
+    /// Returns 200 with a body from the cache, in this coding.
     pub(crate) fn cached(body: Bytes, coding: ContentEncoding) -> Self {
         Self {
             body,
@@ -93,12 +93,12 @@ impl Reply {
         }
     }
 
-    /// 200 with `data`.
+    /// Returns 200 with `data`.
     pub(crate) fn ok(data: &impl Serialize) -> Result<Self, ApiError> {
         Ok(Self::new(StatusCode::OK, enveloped(data)?))
     }
 
-    /// 200 with as much of `data` as `fields` names.
+    /// Returns 200 with the part of `data` that `fields` names.
     pub(crate) fn projected(data: &impl Serialize, fields: Option<&Projection>) -> Result<Self, ApiError> {
         match fields {
             None => Self::ok(data),
@@ -106,12 +106,12 @@ impl Reply {
         }
     }
 
-    /// 304: the caller has what `etag` names.
+    /// Returns 304: the caller has the version that `etag` names.
     pub(crate) fn not_modified(etag: String) -> Self {
         Self::new(StatusCode::NOT_MODIFIED, Vec::new()).tagged(etag)
     }
 
-    /// The same answer with an entity tag.
+    /// Returns the same answer with an entity tag.
     pub(crate) fn tagged(self, etag: String) -> Self {
         Self {
             etag: Some(etag),
@@ -119,17 +119,17 @@ impl Reply {
         }
     }
 
-    /// 201 with the record that was made.
+    /// Returns 201 with the record that was created.
     pub(crate) fn created(data: &impl Serialize) -> Result<Self, ApiError> {
         Ok(Self::new(StatusCode::CREATED, enveloped(data)?))
     }
 
-    /// 200 with `{id, deleted: true}`.
+    /// Returns 200 with `{id, deleted: true}`.
     pub(crate) fn deleted(id: i64) -> Result<Self, ApiError> {
         Self::ok(&Deleted { id, deleted: true })
     }
 
-    /// An answer that was stored for a retry.
+    /// Returns an answer that was stored for a retry.
     pub(crate) fn replay(stored: StoredResponse) -> Self {
         let status = StatusCode::from_u16(stored.status).unwrap_or(StatusCode::OK);
         Self {
@@ -138,7 +138,7 @@ impl Reply {
         }
     }
 
-    /// The same answer, with something taken out of the record that it shows.
+    /// Returns the same answer, with members removed from the record that it shows.
     pub(crate) fn withholding(self, withhold: impl FnOnce(&mut Value)) -> Result<Self, ApiError> {
         let mut envelope: Value = serde_json::from_slice(&self.body).map_err(unwritable)?;
         if let Some(record) = envelope.get_mut("data") {
@@ -150,7 +150,7 @@ impl Reply {
         })
     }
 
-    /// The path of the record that it shows: what `path` makes of its id or its code.
+    /// Returns the path of the record that it shows: the outcome of `path` on its id or its code.
     pub(crate) fn location(&self, created: Created, path: impl FnOnce(&str) -> String) -> Option<String> {
         #[derive(Deserialize)]
         struct Record {
@@ -173,7 +173,7 @@ impl Reply {
         }
     }
 
-    /// The answer as it is stored for a retry.
+    /// Returns the answer in the form that is stored for a retry.
     pub(crate) fn to_stored(&self) -> StoredResponse {
         StoredResponse {
             status: self.status.as_u16(),
@@ -181,7 +181,7 @@ impl Reply {
         }
     }
 
-    /// The answer to a request that was refused.
+    /// Returns the answer to a request that was refused.
     pub(crate) fn refusal(error: ApiError, help: &HelpPages) -> Self {
         let refusal = error.into_refusal();
         let mut envelope = refusal.to_json();
@@ -190,7 +190,7 @@ impl Reply {
     }
 }
 
-/// A success of a single thing.
+/// A successful answer with a single value.
 #[derive(Serialize, utoipa::ToSchema)]
 pub(crate) struct Envelope<T> {
     /// Always true.
@@ -202,13 +202,13 @@ pub(crate) struct Envelope<T> {
 /// The answer to a deletion.
 #[derive(Serialize, utoipa::ToSchema)]
 pub(crate) struct Deleted {
-    /// The id of the record that is gone.
+    /// The id of the deleted record.
     id: i64,
     /// Always true.
     deleted: bool,
 }
 
-/// 200 with a body of these parts, which is sent in one piece if it is short.
+/// Returns 200 with a body of these parts, which is sent in one piece if it is short.
 pub(crate) async fn in_parts(
     parts: impl Stream<Item = Result<Vec<u8>, ApiError>> + 'static,
 ) -> Result<Answer, ApiError> {
@@ -230,20 +230,20 @@ pub(crate) async fn in_parts(
 /// Writes the envelope of an array around its elements, which may come in several parts of a body.
 #[derive(Default)]
 pub(crate) struct EnvelopeWriter {
-    /// Whether an element was written.
+    /// True once an element was written.
     pub(crate) has_begun: bool,
 }
 
 impl EnvelopeWriter {
     const HEAD: &[u8] = br#"{"success":true,"data":["#;
 
-    /// Writes what stands before the next element.
+    /// Writes the text before the next element.
     pub(crate) fn element(&mut self, body: &mut Vec<u8>) {
         body.extend_from_slice(if self.has_begun { b"," } else { Self::HEAD });
         self.has_begun = true;
     }
 
-    /// Writes what stands behind the last element.
+    /// Writes the text after the last element.
     pub(crate) fn end(&self, meta: &impl Serialize, body: &mut Vec<u8>) -> Result<(), ApiError> {
         if !self.has_begun {
             body.extend_from_slice(Self::HEAD);
@@ -255,7 +255,7 @@ impl EnvelopeWriter {
     }
 }
 
-/// Appends a record to a body, or as much of it as `fields` names.
+/// Appends a record to a body, or the part of it that `fields` names.
 pub(crate) fn append(record: &impl Serialize, fields: Option<&Projection>, body: &mut Vec<u8>) -> Result<(), ApiError> {
     match fields {
         None => write(body, record),
@@ -277,7 +277,8 @@ pub(crate) fn value(data: &impl Serialize) -> Result<Value, ApiError> {
     serde_json::to_value(data).map_err(unwritable)
 }
 
-/// What is shown was stored, and what was stored can be read and written; so this is a fault of ours, to be logged as one.
+/// Returns the failure of writing a record. It was stored, and stored records can be read and written, so this is a fault of
+/// ours, to be logged as one.
 pub(crate) fn unwritable(error: serde_json::Error) -> ApiError {
     ApiError::Store(StoreError::Other(BoxError::from(error)))
 }

@@ -1,4 +1,4 @@
-//! The name of a request, by which a caller and a log speak of the same one.
+//! The name of a request, by which a caller and the log refer to the same one.
 
 use actix_web::{HttpRequest, http::header::HeaderValue};
 use forecourt_kernel::Random;
@@ -6,7 +6,7 @@ use forecourt_kernel::Random;
 /// The header that carries it, both ways.
 pub(crate) const HEADER: &str = "x-request-id";
 
-/// A request's name: the client's own if it sent a valid one, else 32 hexadecimal characters.
+/// Returns a request's name: the client's own if it sent a valid one, else 32 hexadecimal characters.
 pub(crate) fn of(request: &HttpRequest, random: &dyn Random) -> HeaderValue {
     match request.headers().get(HEADER) {
         Some(sent) if is_valid(sent.as_bytes()) => sent.clone(),
@@ -14,7 +14,7 @@ pub(crate) fn of(request: &HttpRequest, random: &dyn Random) -> HeaderValue {
     }
 }
 
-/// 1 to 128 characters that are safe in a log line.
+/// Checks for 1 to 128 characters that are safe in a log line.
 fn is_valid(id: &[u8]) -> bool {
     (1..=128).contains(&id.len())
         && id
@@ -22,7 +22,7 @@ fn is_valid(id: &[u8]) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || b"-_.:/+=@".contains(byte))
 }
 
-/// A name for a request whose own is not known.
+/// Makes a name for a request whose own is not known.
 pub(crate) fn made(random: &dyn Random) -> HeaderValue {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut bytes = [0; 16];

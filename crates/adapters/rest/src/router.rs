@@ -1,4 +1,4 @@
-//! The table that finds the operation that a request is for.
+//! The table that maps a request to its operation.
 
 use std::sync::{Arc, OnceLock};
 
@@ -13,14 +13,15 @@ use crate::{
 /// An operation in service.
 pub(crate) struct Route {
     pub(crate) operation: Operation,
-    /// How many segments of the path name what can be read with GET, the list of what the operation creates first of all.
+    /// The number of leading path segments that form a path readable with GET, first of all the list of the records that the
+    /// operation creates.
     collection_depth: usize,
     pub(crate) meter: Meter,
     known: OnceLock<Arc<KnownNames>>,
 }
 
 impl Route {
-    /// The names that the operation knows, gathered when strict handling is first requested.
+    /// Returns the names that the operation knows, collected when strict handling is first requested.
     pub(crate) fn known(&self) -> &Arc<KnownNames> {
         self.known.get_or_init(|| {
             let Description { declaration, schemas } = (self.operation.describe)();
@@ -28,7 +29,8 @@ impl Route {
         })
     }
 
-    /// Where a record is that this operation has created: under the longest beginning of the request's path that can be read.
+    /// Returns the path of a record that this operation has created: under the longest prefix of the request's path that can be
+    /// read.
     pub(crate) fn location(&self, request_path: &str, id: &str) -> String {
         let mut segments: Vec<_> = request_path.split('/').skip(1).take(self.collection_depth).collect();
         segments.push(id);
@@ -40,18 +42,18 @@ impl Route {
 
 /// Finds operations by method and path.
 pub(crate) struct Router {
-    /// Each path's routes, found by the number that `paths` gives.
+    /// Each path's routes, by the number that `paths` gives.
     routes: Vec<Vec<Route>>,
     paths: matchit::Router<usize>,
 }
 
-/// What a request is for.
+/// The target of a request.
 pub(crate) enum Found<'a> {
     /// An operation, with the values of the path's parameters in order.
     Route(&'a Route, Vec<String>),
     /// The path exists, for these methods.
     OtherMethods(String),
-    /// There is no such path.
+    /// No such path exists.
     Nothing,
 }
 
@@ -95,7 +97,7 @@ impl Router {
         Ok(Self { routes: all, paths })
     }
 
-    /// What a request with this method and path is for. HEAD is served by GET.
+    /// Finds the target of a request with this method and path. HEAD is served by GET.
     pub(crate) fn find(&self, method: &Method, path: &str) -> Found<'_> {
         let Ok(matched) = self.paths.at(path) else {
             return Found::Nothing;
@@ -114,7 +116,7 @@ impl Router {
     }
 }
 
-/// How many segments the longest of `paths` has that `path` begins with.
+/// Returns the number of segments of the longest of `paths` that is a prefix of `path`.
 fn depth_of_longest(paths: &[String], path: &str) -> usize {
     let segments: Vec<_> = path.split('/').collect();
     let depths = paths.iter().filter_map(|known| {
@@ -124,7 +126,7 @@ fn depth_of_longest(paths: &[String], path: &str) -> usize {
     depths.max().unwrap_or_default()
 }
 
-/// The value of the header `Allow`.
+/// Returns the value of the header `Allow`.
 fn allow<'a>(methods: impl Iterator<Item = &'a Method>) -> String {
     let mut names: Vec<_> = methods.map(Method::as_str).collect();
     if names.contains(&"GET") {

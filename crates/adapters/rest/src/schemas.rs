@@ -1,4 +1,4 @@
-//! Schemas of what callers send, whose bounds are those of the types that read it.
+//! Schemas of the values that callers send, with the bounds of the types that read them.
 
 use std::str::FromStr;
 
@@ -29,37 +29,37 @@ pub(crate) const TAGGED_STOCK_TYPES: [StockType; 4] = [
     StockType::Courtesy,
 ];
 
-/// A whole number.
+/// Returns the schema of a whole number.
 pub(crate) fn integer() -> ObjectBuilder {
     ObjectBuilder::new()
         .schema_type(Type::Integer)
         .format(Some(SchemaFormat::KnownFormat(KnownFormat::Int64)))
 }
 
-/// A line of text.
+/// Returns the schema of a line of text.
 pub(crate) fn line() -> ObjectBuilder {
     text(MAX_LINE_CHARS)
 }
 
-/// Text of at most so many characters.
+/// Returns the schema of a text with a maximum number of characters.
 pub(crate) fn text(most: usize) -> ObjectBuilder {
     ObjectBuilder::new().schema_type(Type::String).max_length(Some(most))
 }
 
-/// The pattern of what is not blank, as declarations have it; the document adds that there is no NUL in it.
+/// The pattern of a text that is not blank, as declarations have it; the document adds that there is no NUL in it.
 pub(crate) const NOT_BLANK: &str = r"\S";
 
-/// A line of text that is not blank.
+/// Returns the schema of a line of text that is not blank.
 pub(crate) fn non_blank_line() -> ObjectBuilder {
     line().pattern(Some(NOT_BLANK))
 }
 
-/// At most as many elements as an array in a body may have.
+/// Returns the schema of an array with the maximum length of arrays in bodies.
 pub(crate) fn array(items: impl Into<ArrayItems>) -> ArrayBuilder {
     ArrayBuilder::new().items(items).max_items(Some(MAX_ITEMS))
 }
 
-/// The two bounds of a range, of which an empty one is open.
+/// Returns the schema of the two bounds of a range, of which an empty one is open.
 pub(crate) fn range(bound: Type) -> ArrayBuilder {
     let open = ObjectBuilder::new().schema_type(Type::String).enum_values(Some([""]));
     let bound = match bound {
@@ -72,14 +72,14 @@ pub(crate) fn range(bound: Type) -> ArrayBuilder {
         .max_items(Some(2))
 }
 
-/// One of these words.
+/// Returns the schema of one of these words.
 pub(crate) fn words<T: Into<String>>(words: impl IntoIterator<Item = T>) -> ObjectBuilder {
     ObjectBuilder::new()
         .schema_type(Type::String)
         .enum_values(Some(words.into_iter().map(Into::into)))
 }
 
-/// The words that `T` is read from, as it names them where it is given another.
+/// Returns the words that `T` is parsed from, taken from the error for any other word.
 fn words_of<T: FromStr<Err = UnknownValue>>() -> impl Iterator<Item = &'static str> {
     let words: &[_] = match T::from_str("") {
         Ok(_) => &[],
@@ -88,14 +88,14 @@ fn words_of<T: FromStr<Err = UnknownValue>>() -> impl Iterator<Item = &'static s
     words.iter().copied()
 }
 
-/// The resources that events happen to, each once.
+/// Returns the resources that events concern, each once.
 fn event_resources() -> Vec<&'static str> {
     let mut resources: Vec<_> = EventName::ALL.iter().map(|event| event.resource()).collect();
     resources.dedup();
     resources
 }
 
-/// The status that a vehicle is to take.
+/// Returns the schema of a vehicle's new status.
 pub(crate) fn vehicle_status() -> RefOr<Schema> {
     let id = ObjectBuilder::new().schema_type(Type::Integer);
     let id = id.minimum(Some(1)).maximum(Some(4));
@@ -103,7 +103,7 @@ pub(crate) fn vehicle_status() -> RefOr<Schema> {
     Schema::AnyOf(status.description(Some("Its id, 1 to 4, or its name.")).build()).into()
 }
 
-/// Why a vehicle is listed no more.
+/// Returns the schema of the reason why a vehicle is no longer listed.
 pub(crate) fn removal_reason() -> RefOr<Schema> {
     let about = "Why: it was sold too long ago, taken off the website, put into a state in which it is not offered, or deleted.";
     let words = words(RemovalReason::ALL.map(RemovalReason::as_str));
@@ -137,26 +137,26 @@ parameter_schemas! {
     TaggedStockTypeParameter = words(TAGGED_STOCK_TYPES.map(StockType::key));
     /// The state of a vehicle, by id or by name.
     VehicleStatusParameter = words(words_of::<StatusChoice>().chain(["1", "2", "3", "4"]));
-    /// What a document is.
+    /// The kind of a document.
     DocumentKindParameter = words(words_of::<DocumentKind>());
-    /// What can be tagged, in the singular or the plural.
+    /// A kind of record that can be tagged, in the singular or the plural.
     TagResourceParameter = words(words_of::<TagResource>());
     /// Names of events.
     EventNames = ArrayBuilder::new()
         .items(words(EventName::ALL.iter().map(|event| event.as_str())))
         .min_items(Some(1))
         .max_items(Some(MAX_ITEMS));
-    /// What a webhook is sent: an event, or a test.
+    /// The topic of a delivery: an event, or a test.
     TopicParameter = words(EventName::ALL.iter().map(|event| event.as_str()).chain([Topic::Ping.as_str()]));
-    /// What events happen to.
+    /// The resources that events concern.
     EventResource = words(event_resources());
-    /// Where a delivery stands.
+    /// The status of a delivery.
     DeliveryStatusParameter = words([DeliveryStatus::Pending, DeliveryStatus::Delivered, DeliveryStatus::Failed].map(DeliveryStatus::as_str));
-    /// The status that a lead is to take.
+    /// The new status of a lead.
     LeadStatusWord = words(LeadStatus::ALL.map(LeadStatus::name));
-    /// What a photo or a video is to be.
+    /// The kind of a new photo or video.
     MediumKindWord = words(words_of::<MediumKind>());
-    /// A registration mark: letters, digits and hyphens, however they are spaced, without control characters between them.
+    /// A registration mark: letters, digits and hyphens, with any spacing, without control characters between them.
     RegistrationMark = line().pattern(Some(format!(
         r"^\s*([^\s\x00-\x1F\x7F-\x9F][^\S\x00-\x1F\x7F-\x9F]*){{0,{}}}\s*$",
         Registration::MAX_CHARS,
@@ -187,7 +187,7 @@ parameter_schemas! {
     PerPage = integer().minimum(Some(1)).maximum(Some(PageRequest::MAX_PER_PAGE));
     /// The parameter `wait`, in seconds.
     Wait = integer().minimum(Some(0)).maximum(Some(MAX_WAIT.as_secs()));
-    /// The number of a change or of nothing before the first.
+    /// The number of a change, or 0 for none.
     Sequence = integer().minimum(Some(0));
     /// The id of some record.
     RecordNumber = integer().minimum(Some(1));

@@ -1,4 +1,4 @@
-//! Listening, and stopping without dropping what was accepted.
+//! Listens for connections, and stops without dropping accepted requests.
 
 use std::{
     io,
@@ -53,55 +53,55 @@ use crate::{
     worker::{Shared, Worker},
 };
 
-/// How long a request's head may take to arrive.
+/// The maximum time for a request's head to arrive.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a caller may leave an answer unread before the connection is dropped.
+/// The time for which a caller may leave an answer unread before the connection is dropped.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long an idle connection is kept.
+/// The time for which an idle connection is kept.
 const KEEP_ALIVE: Duration = Duration::from_secs(75);
-/// How long a stop waits for requests that were accepted, in seconds.
+/// The time in seconds that a stop waits for accepted requests.
 const STOP_SECONDS: u64 = 30;
-/// How many connections each worker serves at the same time; more wait to be accepted.
+/// The number of connections that each worker serves at the same time; more wait to be accepted.
 const MAX_CONNECTIONS: usize = 4096;
-/// How many connections wait to be accepted.
+/// The number of connections that may wait to be accepted.
 const BACKLOG: i32 = 1024;
 
-/// How many passwords are hashed at the same time: each takes some 20 MiB while it lasts.
+/// The number of passwords that are hashed at the same time: each takes some 20 MiB meanwhile.
 const HASHED_AT_ONCE: usize = 4;
 
 /// The server's settings.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Where the API listens.
+    /// The address on which the API listens.
     pub bind: SocketAddr,
-    /// Where Prometheus finds the figures; `None` is nowhere.
+    /// The address on which Prometheus finds the metrics; `None` for nowhere.
     pub admin_bind: Option<SocketAddr>,
-    /// The address that callers know the server by.
+    /// The URL by which callers reach the server.
     pub public_url: String,
-    /// The folder where files lie while they are received.
+    /// The folder for files while they are received.
     pub spool: PathBuf,
-    /// What addresses of private files are signed with.
+    /// The key that signs addresses of private files.
     pub address_key: AddressKey,
-    /// How many threads answer requests.
+    /// The number of threads that answer requests.
     pub workers: usize,
-    /// How many requests a business may make.
+    /// The limits on the requests of a business.
     pub limits: RateLimits,
-    /// How many failed authentications in a minute block an address; `None` blocks none.
+    /// The number of failed authentications in a minute that block an address; `None` blocks none.
     pub auth_failures_per_minute: Option<u32>,
     /// Addresses that are always blocked.
     pub blocked: Vec<IpNet>,
     /// Proxies whose `X-Forwarded-For` is trusted.
     pub trusted_proxies: Vec<IpNet>,
-    /// Whether webhooks may go to `http:` urls; for development and tests only.
+    /// True if webhooks may go to `http:` urls; for development and tests only.
     pub allow_insecure_targets: bool,
     /// The origins whose pages may read answers in a browser.
     pub cors: CorsOrigins,
 }
 
-/// Makes the database of one worker, on that worker's thread: its connections live there.
+/// Makes the database of one worker on that worker's thread, where its connections stay.
 pub type DatabaseFactory = Arc<dyn Fn() -> Arc<dyn Database> + Send + Sync>;
 
-/// What the server needs from the rest of the program.
+/// The ports through which the server uses the rest of the program.
 #[derive(Clone)]
 pub struct Ports {
     /// Gives each worker its database.
@@ -112,21 +112,21 @@ pub struct Ports {
     pub random: Arc<dyn Random>,
     /// Counts requests.
     pub counters: Arc<dyn RateCounters>,
-    /// Notes which keys are in use.
+    /// Records which keys are in use.
     pub key_uses: Arc<KeyUses>,
-    /// Gathers figures, if they are wanted.
+    /// Collects metrics, if they are wanted.
     pub metrics: Option<Metrics>,
-    /// How the records in events are shown to a key with certain scopes.
+    /// Projections of the records in events for a key's scopes.
     pub projections: Projections,
-    /// Notified when events were committed.
+    /// Notified after events are committed.
     pub notifier: EventNotifier,
-    /// Sends what cannot wait in the queue of mails: login details, which name a password.
+    /// Sends mails that cannot wait in the queue: login details, which contain a password.
     pub mailer: Arc<dyn Mailer>,
     /// Hashes the passwords of logins.
     pub hasher: Arc<dyn PasswordHasher>,
-    /// Keeps the content of files.
+    /// Stores the content of files.
     pub files: Arc<dyn FileStore>,
-    /// Makes pictures fit to be shown.
+    /// Makes copies of pictures for showing.
     pub pictures: Arc<dyn PictureMaker>,
 }
 
@@ -140,13 +140,13 @@ pub struct Running {
 }
 
 impl Running {
-    /// The address that the API listens on, with the actual port where the setting left it open.
+    /// Returns the address that the API listens on, with the actual port if the setting left it open.
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Stops listening at once, and returns when what was accepted has been answered, or after 30 seconds. Requests that wait
-    /// for events are answered with what there is.
+    /// Stops listening at once, and returns when accepted requests have been answered, or after 30 seconds. Requests that wait
+    /// for events are answered with those that exist.
     pub async fn stop(self) {
         self.notifier.mute();
         self.api.stop(true).await;
@@ -164,7 +164,7 @@ impl Running {
 /// Starts listening.
 ///
 /// # Errors
-/// If an address cannot be bound, or an operation does not declare what it must.
+/// If an address cannot be bound, or an operation lacks a required declaration.
 pub fn start(config: Config, ports: Ports) -> io::Result<Running> {
     let operations = areas::operations().map_err(io::Error::other)?;
     let shared = Arc::new(Shared {
@@ -222,7 +222,7 @@ pub fn start(config: Config, ports: Ports) -> io::Result<Running> {
         }
     };
     let refuse = move |refused| pipeline::refuse(&pipeline, &shared, refused);
-    // Before the API, so that who finds the server ready finds its figures too.
+    // Started before the API: when the server is ready, its metrics can be read too.
     let mut servers = Vec::new();
     let admin = match (config.admin_bind, ports.metrics) {
         (Some(bind), Some(metrics)) => {
@@ -245,12 +245,12 @@ pub fn start(config: Config, ports: Ports) -> io::Result<Running> {
     })
 }
 
-/// Opens the socket. What is set on it here, each connection inherits.
+/// Opens the socket. Each connection inherits the options that are set on it here.
 fn listen(address: SocketAddr, write_timeout: Duration) -> io::Result<TcpListener> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
     #[cfg(not(windows))]
     socket.set_reuse_address(true)?;
-    // For a caller that does not read: how long what was sent may stay unacknowledged, or the caller's buffer full.
+    // For a caller that does not read: the time for which sent data may stay unacknowledged, or the caller's buffer full.
     #[cfg(target_os = "linux")]
     socket.set_tcp_user_timeout(Some(write_timeout))?;
     #[cfg(not(target_os = "linux"))]
@@ -260,7 +260,7 @@ fn listen(address: SocketAddr, write_timeout: Duration) -> io::Result<TcpListene
     Ok(socket.into())
 }
 
-/// Serves the API: what `HttpServer` does, over connections that are watched ([`Connection`]).
+/// Serves the API like `HttpServer`, over connections that are watched ([`Connection`]).
 fn serve<T, B>(
     listener: TcpListener,
     workers: usize,
@@ -306,7 +306,7 @@ where
             .keep_alive(KEEP_ALIVE)
             .client_request_timeout(HEAD_TIMEOUT)
             .client_disconnect_timeout(Duration::from_secs(5))
-            // A caller that closes its connection has hung up: what it waited for ends, and gives its turn to others.
+            // A caller that closes its connection has gone: work for it ends, and its turn passes to others.
             .h1_allow_half_closed(false)
             .on_connect_ext(|connection: &Connection, data| {
                 data.insert(connection.progress());
@@ -356,7 +356,7 @@ mod tests {
 
     type Serving = (SocketAddr, ServerHandle, JoinHandle<io::Result<()>>);
 
-    /// Serves what `app` makes; a refusal says its code alone.
+    /// Serves the app that `app` makes; a refusal contains only its code.
     fn serving<T, B>(write_timeout: Duration, app: impl Fn() -> App<T> + Send + Clone + 'static) -> Serving
     where
         T: ServiceFactory<ServiceRequest, Config = (), Response = ServiceResponse<B>, Error = Error, InitError = ()>
@@ -370,7 +370,7 @@ mod tests {
         (address, server.handle(), tokio::spawn(server))
     }
 
-    /// What the server says to `request` until it closes the connection.
+    /// Returns everything that the server answers to `request` until it closes the connection.
     async fn said(address: SocketAddr, request: String) -> String {
         let mut caller = Caller::connect(address).await.unwrap();
         caller.write_all(request.as_bytes()).await.unwrap();
@@ -395,7 +395,7 @@ mod tests {
             ("nonsense\r\n\r\n".to_owned(), Code::REQUEST_INVALID),
         ] {
             assert_eq!(said(address, request.clone()).await, code.as_str());
-            // Behind another request as well: the connection has served it by then.
+            // The same after another request, which the connection has served by then.
             let mut caller = Caller::connect(address).await.unwrap();
             caller.write_all(target(1).as_bytes()).await.unwrap();
             let mut first = vec![0; 4096];
@@ -417,7 +417,7 @@ mod tests {
         let body = "x".repeat(200_000);
         for framing in [
             "content-length: 200000\r\n\r\n".to_owned(),
-            // An end that never comes.
+            // A chunk that never ends.
             "transfer-encoding: chunked\r\n\r\nfffffff\r\n".to_owned(),
         ] {
             let answer = said(address, format!("POST / HTTP/1.1\r\nhost: any\r\n{framing}{body}")).await;
@@ -431,7 +431,7 @@ mod tests {
         running.await.unwrap().unwrap();
     }
 
-    /// Says that it is gone.
+    /// Reports when it is dropped.
     struct Guard(mpsc::Sender<()>);
 
     impl Drop for Guard {
@@ -457,7 +457,7 @@ mod tests {
         let (address, handle, running) = serving(WRITE_TIMEOUT, app);
         let mut caller = Caller::connect(address).await.unwrap();
         caller.write_all(b"GET / HTTP/1.1\r\nhost: any\r\n\r\n").await.unwrap();
-        // Nothing was left unread, so the connection is closed, not reset.
+        // No bytes were left unread, so the connection is closed, not reset.
         drop(caller);
         let dropped = tokio::task::spawn_blocking(move || ended.recv_timeout(Duration::from_secs(60)));
         dropped.await.unwrap().expect("the work is given up");

@@ -1,7 +1,7 @@
 //! Strict handling: with `Prefer: handling=strict` (RFC 7240) an operation refuses the names that it does not know, instead of
 //! ignoring them (decisions §3, "Strict handling, versions, browsers").
 //!
-//! What an operation knows is read from its declaration: the OpenAPI document and strict handling cannot disagree.
+//! The names are read from the operation's declaration, so the OpenAPI document and strict handling cannot disagree.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -12,16 +12,16 @@ use utoipa::openapi::{RefOr, path::Operation, schema::Schema};
 
 use crate::body;
 
-/// The response header that says which preference was honoured.
+/// The response header that names the preference that was honoured.
 pub(crate) const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
 /// Its value.
 pub(crate) const STRICT: HeaderValue = HeaderValue::from_static("handling=strict");
 
 pub(crate) const PREFER: HeaderName = HeaderName::from_static("prefer");
-/// How many characters of an unknown name are compared with the known ones.
+/// The number of characters of an unknown name that are compared with the known ones.
 const MAX_COMPARED_CHARS: usize = 40;
 
-/// Whether a request prefers strict handling. If a preference is repeated, only the first one counts.
+/// Returns true if a request prefers strict handling. If a preference is repeated, only the first one counts.
 pub(crate) fn is_preferred(headers: &HeaderMap) -> bool {
     let lines = headers.get_all(PREFER);
     let texts = lines.map(|line| String::from_utf8_lossy(line.as_bytes()).into_owned());
@@ -31,7 +31,7 @@ pub(crate) fn is_preferred(headers: &HeaderMap) -> bool {
     handling.is_some_and(|value| value.eq_ignore_ascii_case("strict"))
 }
 
-/// The value of the preference `handling`, if that is the one. Its parameters mean nothing.
+/// Returns the value of the preference `handling`, if `preference` is that one. Its parameters are ignored.
 fn handling_of(preference: &str) -> Option<String> {
     let (name, value) = split_unquoted(preference, ';').next()?.split_once('=')?;
     let value = value.trim();
@@ -44,7 +44,7 @@ fn handling_of(preference: &str) -> Option<String> {
         .then(|| value.replace('\\', ""))
 }
 
-/// The parts of a header's text between separators that stand in no quoted string.
+/// Splits a header's text at separators outside of quoted strings.
 fn split_unquoted(text: &str, separator: char) -> impl Iterator<Item = &str> {
     let (mut quoted, mut escaped) = (false, false);
     text.split(move |character| {
@@ -63,7 +63,7 @@ fn split_unquoted(text: &str, separator: char) -> impl Iterator<Item = &str> {
 pub(crate) struct KnownNames {
     /// Query parameters, without the brackets of an array.
     query: BTreeSet<String>,
-    /// The members of `data` in its answer, which `fields` selects from.
+    /// The members of `data` in its answer, from which `fields` selects.
     shown: Members,
     /// The members of its body, if it takes one.
     body: Option<Members>,
@@ -72,16 +72,16 @@ pub(crate) struct KnownNames {
 /// The members that a value may have. An array has those of its elements.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Members {
-    /// Any: the object is free-form.
+    /// Any member: the object is free-form.
     Any,
-    /// These; what is no object has none.
+    /// These members; a value other than an object has none.
     Named(BTreeMap<String, Members>),
 }
 
 impl KnownNames {
-    /// Reads what an operation declares, given with the schemas that it refers to.
+    /// Reads the names from an operation's declaration, given with the schemas that it refers to.
     pub(crate) fn of(declaration: &Operation, schemas: &[(String, RefOr<Schema>)]) -> Self {
-        // What cannot be written as JSON would have failed with the document.
+        // A declaration that cannot be written as JSON would have failed with the document.
         let declaration = serde_json::to_value(declaration).unwrap_or_default();
         let named = schemas
             .iter()
@@ -109,13 +109,13 @@ impl KnownNames {
         }
     }
 
-    /// Whether the operation takes a body.
+    /// Returns true if the operation takes a body.
     pub(crate) const fn takes_body(&self) -> bool {
         self.body.is_some()
     }
 
-    /// The unknown names of a request, each with the nearest known one. What is wrong with the body as a whole is for its
-    /// reader to say.
+    /// Returns the unknown names of a request, each with the nearest known one. Faults of the body as a whole are left to its
+    /// reader.
     pub(crate) fn faults(&self, query: &str, body: &[u8]) -> ValidationErrors {
         let mut found = ValidationErrors::new();
         let mut seen = BTreeSet::new();
@@ -147,12 +147,12 @@ impl KnownNames {
     }
 }
 
-/// Whether there is no room for another fault: further ones are not looked for.
+/// Returns true if there is no room for another fault, so that the search can stop.
 fn is_full(found: &ValidationErrors) -> bool {
     found.as_slice().len() >= MAX_FAULTS
 }
 
-/// `unknown` together with the other faults. A field that is in both is reported with the nearest known name.
+/// Merges `unknown` with the other faults. A field that is in both is reported with the nearest known name.
 pub(crate) fn together(unknown: &ValidationErrors, others: &ValidationErrors) -> ValidationErrors {
     let mut all = unknown.clone();
     let known = |field: &str| unknown.as_slice().iter().any(|error| error.field == field);
@@ -162,7 +162,7 @@ pub(crate) fn together(unknown: &ValidationErrors, others: &ValidationErrors) ->
     all
 }
 
-/// The name of a query parameter without the brackets of an array.
+/// Returns the name of a query parameter without the brackets of an array.
 fn base_of(key: &str) -> &str {
     key.split_once('[').map_or(key, |(name, _)| name)
 }
@@ -174,7 +174,7 @@ fn unknown(nearest: Option<String>, otherwise: &str) -> String {
     }
 }
 
-/// The known name that is most like this one; of several the first.
+/// Returns the known name that is most like this one; the first of several.
 fn nearest<'k>(name: &str, known: impl Iterator<Item = &'k str>) -> Option<String> {
     let name: String = name.to_lowercase().chars().take(MAX_COMPARED_CHARS).collect();
     let likeness = |known: &str| strsim::jaro_winkler(&name, known);
@@ -184,7 +184,7 @@ fn nearest<'k>(name: &str, known: impl Iterator<Item = &'k str>) -> Option<Strin
 }
 
 impl Members {
-    /// Notes which members of `object` are unknown; `root` is the whole of which these are a part.
+    /// Collects the unknown members of `object`; `root` is the whole of which these are a part.
     fn check(&self, root: &Self, object: &Map<String, Value>, path: &str, found: &mut ValidationErrors) {
         let Self::Named(known) = self else { return };
         for (name, value) in object {
@@ -204,7 +204,7 @@ impl Members {
 
     fn check_value(&self, root: &Self, value: &Value, path: &str, found: &mut ValidationErrors) {
         match (self, value) {
-            // Whether an object may stand here at all is for the body's reader to say.
+            // The body's reader checks whether an object is allowed here at all.
             (Self::Named(known), Value::Object(object)) if !known.is_empty() => self.check(root, object, path, found),
             (Self::Named(known), Value::Array(items)) if !known.is_empty() => {
                 for (at, item) in items.iter().enumerate() {
@@ -215,7 +215,7 @@ impl Members {
         }
     }
 
-    /// The path that is nearest to one that leads nowhere; `None` of one that leads somewhere.
+    /// Returns the path that is nearest to an unknown one; `None` for a known path.
     fn nearest_path(&self, path: &str) -> Option<String> {
         let mut place = self;
         let mut way = String::new();
@@ -226,7 +226,7 @@ impl Members {
                     way = joined(&way, name);
                     place = members;
                 }
-                // A path into what has no members leads to it, without the rest.
+                // A path into a value without members leads to that value, without the rest.
                 None if known.is_empty() => return Some(way),
                 None => return place.nearest_member(self, &joined(&way, name)),
             }
@@ -234,7 +234,8 @@ impl Members {
         None
     }
 
-    /// The known member that is nearest to the one at the end of `path`: of the same name elsewhere in `root`, or else beside it.
+    /// Returns the known member that is nearest to the one at the end of `path`: one of the same name elsewhere in `root`, or
+    /// else one beside it.
     fn nearest_member(&self, root: &Self, path: &str) -> Option<String> {
         let Self::Named(known) = self else { return None };
         let (place, name) = path.rsplit_once('.').unwrap_or(("", path));
@@ -242,7 +243,7 @@ impl Members {
         root.path_of(name).or_else(beside)
     }
 
-    /// The shortest path to a member of that name.
+    /// Returns the shortest path to a member with that name.
     fn path_of(&self, name: &str) -> Option<String> {
         let mut places = VecDeque::from([(String::new(), self)]);
         while let Some((place, members)) = places.pop_front() {
@@ -255,7 +256,7 @@ impl Members {
         None
     }
 
-    /// What one or the other may have.
+    /// Returns the members that one or the other may have.
     fn or(self, other: Self) -> Self {
         match (self, other) {
             (Self::Any, _) | (_, Self::Any) => Self::Any,
@@ -284,12 +285,12 @@ fn joined(path: &str, name: &str) -> String {
 struct Schemas<'a>(BTreeMap<&'a str, Value>);
 
 impl Schemas<'_> {
-    /// The members of what fits `schema`; `within` are the names of the schemas that it is a part of.
+    /// Returns the members of a value of `schema`; `within` are the names of the schemas that it is a part of.
     fn members(&self, schema: &Value, within: &mut Vec<String>) -> Members {
         if let Some(reference) = schema["$ref"].as_str() {
             let name = reference.rsplit('/').next().unwrap_or_default();
             return match self.0.get(name) {
-                // A schema that contains itself has no end.
+                // A schema that contains itself is entered only once.
                 Some(schema) if within.iter().all(|outer| outer != name) => {
                     within.push(name.to_owned());
                     let members = self.members(schema, within);

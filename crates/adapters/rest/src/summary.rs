@@ -1,4 +1,4 @@
-//! Operations, as lists of them show them.
+//! Summaries of operations, for lists.
 
 use forecourt_kernel::Scope;
 
@@ -9,6 +9,6 @@ pub struct OperationSummary {
     pub scope: Scope,
     /// GET, POST, PUT, PATCH or DELETE.
     pub method: String,
-    /// With parameters in braces.
+    /// The path, with parameters in braces.
     pub path: String,
 }

@@ -1,4 +1,4 @@
-//! What happens in a business, read once for all requests that wait for it.
+//! The latest events of a business, read once for all requests that wait for them.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -18,17 +18,17 @@ use tokio::{
 
 use crate::notifier::{EventNotifier, Listener};
 
-/// How long an answer may be held back at most while there is nothing to show.
+/// The maximum time for which an answer is held back while there is nothing to show.
 pub(crate) const MAX_WAIT: Duration = Duration::from_secs(30);
-/// How many requests of one business may wait at the same time.
+/// The number of requests of one business that may wait at the same time.
 const MAX_WAITING: usize = 100;
-/// How often the log is read without a notification: there is none of what other servers record.
+/// The interval at which the log is read without a notification: other servers send none.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// How long the log is left alone between reads, however many notifications there are.
+/// The minimum pause between reads of the log, however many notifications there are.
 const READ_PAUSE: Duration = Duration::from_millis(20);
-/// How many events are remembered: a waiting request that is further behind reads the log itself.
+/// The number of events that are remembered: a waiting request that is further behind reads the log itself.
 const MAX_REMEMBERED: usize = 1024;
-/// How many events are read at once.
+/// The number of events that are read at once.
 const READ_AT_ONCE: u32 = 512;
 
 /// The latest events of the businesses that requests wait for. Clones share them.
@@ -45,7 +45,7 @@ struct Followed {
     waiting: usize,
 }
 
-/// The latest events of a business: all those behind `from`, up to `to`. And the number of the latest change of its listings.
+/// The latest events of a business: all those after `from`, up to `to`; and the number of the latest change of its listings.
 #[derive(Debug)]
 struct Tail {
     from: EventSequence,
@@ -54,17 +54,17 @@ struct Tail {
     listing_change: i64,
 }
 
-/// What the latest events are to a waiting request.
+/// The relevance of the latest events to a waiting request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum LogPeek {
-    /// Nothing up to this event concerns them.
+    /// Nothing up to this event concerns the request.
     NothingUpTo(EventSequence),
-    /// There may be something for them in the log.
+    /// The log may have events for the request.
     Perhaps,
 }
 
 impl Tail {
-    /// Where nothing is known but what happens behind this event.
+    /// Returns a tail that only knows events after this one.
     const fn behind(latest: EventSequence) -> Self {
         Self {
             from: latest,
@@ -101,7 +101,7 @@ impl Tails {
         }
     }
 
-    /// Waits for events of a business from now on; `None` if too many do already. The log is read from `database`.
+    /// Waits for events of a business from now on; `None` if too many requests do so already. The log is read from `database`.
     pub(crate) fn wait(&self, database: &Arc<dyn Database>, business: BusinessId) -> Option<Waiter> {
         let mut followed = self.followed();
         let entry = followed.entry(business).or_insert_with(|| Followed {
@@ -112,7 +112,7 @@ impl Tails {
             return None;
         }
         if entry.tail.has_changed().is_err() {
-            // Its task ended by a failure.
+            // Its task ended with a failure.
             entry.tail = self.follow(database, business);
         }
         entry.waiting += 1;
@@ -125,7 +125,7 @@ impl Tails {
 
     /// Follows the log of a business as long as any request waits for it.
     fn follow(&self, database: &Arc<dyn Database>, business: BusinessId) -> watch::Receiver<Tail> {
-        // It listens before the first read, so that it is notified of all that is recorded after that.
+        // It listens before the first read, so that it is notified of everything recorded after that.
         let listener = self.notifier.listen(business);
         let (tail, waiting) = watch::channel(Tail::behind(EventSequence(0)));
         let (database, clock) = (Arc::clone(database), Arc::clone(&self.clock));
@@ -139,13 +139,13 @@ impl Tails {
         waiting
     }
 
-    /// Nothing that holds the lock leaves the map half-changed.
+    /// Code that holds the lock never leaves the map half-changed.
     fn followed(&self) -> MutexGuard<'_, HashMap<BusinessId, Followed>> {
         self.followed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// One that waits.
+/// A request that waits.
 pub(crate) struct Waiter {
     tail: watch::Receiver<Tail>,
     tails: Tails,
@@ -153,17 +153,17 @@ pub(crate) struct Waiter {
 }
 
 impl Waiter {
-    /// Waits until something has happened; `false` if nothing has by `deadline`, or the log is no longer followed.
+    /// Waits until something has happened; returns `false` if nothing has by `deadline`, or the log is no longer followed.
     pub(crate) async fn happened(&mut self, deadline: Instant) -> bool {
         matches!(timeout_at(deadline, self.tail.changed()).await, Ok(Ok(())))
     }
 
-    /// Whether a listing is known to have changed since the change `latest`.
+    /// Returns true if a listing is known to have changed since the change `latest`.
     pub(crate) fn listings_changed_since(&self, latest: i64) -> bool {
         self.tail.borrow().listing_change > latest
     }
 
-    /// What happened behind `after` to a request that waits for what passes `filter`.
+    /// Returns whether events after `after` may concern a request that waits for those that pass `filter`.
     pub(crate) fn peek(&self, filter: &EventFilter, after: EventSequence) -> LogPeek {
         self.tail.borrow().peek(filter, after)
     }
@@ -181,7 +181,7 @@ impl Drop for Waiter {
     }
 }
 
-/// Adds to the tail what happens, until the server stops.
+/// Appends new events to the tail until the server stops.
 async fn keep_up(
     database: &dyn Database,
     clock: &dyn Clock,
@@ -193,12 +193,12 @@ async fn keep_up(
     let latest = database.read().await?.latest_event(business).await?;
     tail.send_replace(Tail::behind(latest));
     loop {
-        // There is no notification of events of other servers, so the log is polled.
+        // Events of other servers send no notification, so the log is polled.
         if timeout(POLL_INTERVAL, listener.notified()).await == Ok(false) {
             return Ok(());
         }
         if database.epoch() != epoch {
-            // Numbers are given a second time, so what is remembered is of another log.
+            // Numbers are given a second time, so the remembered events belong to another log.
             epoch = database.epoch();
             let latest = database.read().await?.latest_event(business).await?;
             tail.send_replace(Tail::behind(latest));

@@ -1,11 +1,11 @@
-//! What tests start from.
+//! Fixtures for tests.
 
 use std::sync::Arc;
 
 use forecourt_accounts::{BusinessFile, Caller};
 use forecourt_kernel::{ScopeSet, Timestamp};
 
-/// A caller with these scopes.
+/// Returns a caller with these scopes.
 pub(crate) fn a_caller(scopes: impl Into<ScopeSet>) -> Caller {
     let file: BusinessFile = serde_json::from_str(r#"{"tag": "acme", "name": "Acme Cars"}"#).unwrap();
     Caller {

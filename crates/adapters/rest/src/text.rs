@@ -1,6 +1,6 @@
-//! Text that callers send.
+//! Checks on text from callers.
 
-/// The text, unless it has the one character that not every database can hold, or takes in a comparison.
+/// Returns the text, unless it has a NUL, which not every database can store or accept in a comparison.
 pub(crate) fn without_nul(text: &str) -> Result<&str, &'static str> {
     if text.contains('\0') {
         Err("must not contain the character NUL")

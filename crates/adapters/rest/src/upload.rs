@@ -1,7 +1,7 @@
 //! Bodies that carry a file: as JSON with a member `file`, or as a form with a part of that name.
 //!
-//! A body goes to the disk as it arrives, and its file to another place there, so a request takes little memory however long its file
-//! is. What else a body holds is read as any other body.
+//! A body goes to the disk as it arrives, and its file to another place there, so a request takes little memory however long
+//! its file is. The other members of a body are read as in any other body.
 
 use std::{
     collections::HashMap,
@@ -35,42 +35,42 @@ use crate::{
     parsing::{ParsePool, RawBody},
 };
 
-/// How long a body with a file may be: the longest file in base64, with room for escapes, and the other members.
+/// The maximum length of a body with a file: the longest file in base64, with room for escapes, and the other members.
 const MAX_UPLOAD_BYTES: u64 = 40 * 1024 * 1024;
-/// How long nothing may arrive.
+/// The maximum time between bytes.
 const STALL_TIMEOUT: Duration = Duration::from_secs(20);
-/// How long a body with a file may take to arrive.
+/// The maximum time for a body with a file to arrive.
 const UPLOAD_TIMEOUT: Duration = Duration::from_secs(10 * 60);
-/// How long a request waits until others have ended: hundreds of photos of a second each may come before it.
+/// The maximum time that a request waits for others to end: hundreds of photos of a second each may come before it.
 const QUEUE_TIMEOUT: Duration = Duration::from_secs(10 * 60);
-/// How many bodies with a file a business sends at the same time, and how many of these are worked on; more wait. The first bounds
-/// the disk, the second the work.
+/// The number of bodies with a file that a business may send at the same time, and the number of these that are processed; more
+/// wait. The first bounds the disk, the second the work.
 const MAX_RECEIVING: usize = 32;
 const MAX_PROCESSING: usize = 8;
-/// For how many requests pictures are made at the same time, each of another business. One holds up to 100 MB.
+/// The number of requests for which pictures are made at the same time, each of another business. One holds up to 100 MB.
 const PICTURES_AT_ONCE: usize = 2;
-/// How much is written at once.
+/// The number of bytes that are written at once.
 const PART_BYTES: usize = 64 * 1024;
 
-/// What files an operation takes, and how.
+/// The kinds of files that an operation accepts, and their formats.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Upload {
-    /// A document, in JSON, which is kept as it was sent.
+    /// A document, in JSON, which is stored as it was sent.
     Document,
-    /// A picture or a video, in JSON or as a part of a form. Of a picture new ones are made.
+    /// A picture or a video, in JSON or as a part of a form. A picture is stored as new ones made from it.
     Media,
 }
 
-/// What uploads share.
+/// The state that uploads share.
 pub(crate) struct Uploads {
-    /// Where files lie until they are stored.
+    /// The folder for files until they are stored.
     folder: PathBuf,
     shares: Mutex<HashMap<BusinessId, Arc<Share>>>,
-    /// For the requests whose pictures are in memory.
+    /// The permits of the requests whose pictures are in memory.
     pictures: FairSemaphore,
 }
 
-/// What a business may have under way.
+/// The permits of a business for uploads.
 struct Share {
     receiving: Arc<Semaphore>,
     processing: Arc<Semaphore>,
@@ -89,10 +89,10 @@ impl Default for Share {
 pub(crate) struct Received {
     /// The other members, as JSON.
     pub(crate) members: RawBody,
-    /// Stands for the bytes of the body.
+    /// The digest of the bytes of the body.
     pub(crate) digest: [u8; 32],
     pub(crate) file: FileMember,
-    /// End with the request.
+    /// Released with the request.
     _permits: [OwnedSemaphorePermit; 2],
     _share: Arc<Share>,
 }
@@ -106,10 +106,10 @@ impl Uploads {
         }
     }
 
-    /// What the business has under way: so no business has all the disk, nor all the work.
+    /// Returns the permits of the business, so that no business takes all of the disk or of the work.
     fn share(&self, business: BusinessId) -> Arc<Share> {
         let mut shares = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
-        // A share that nobody else holds has no upload under way.
+        // A share with no other holder has no upload in progress.
         shares.retain(|_, share| Arc::strong_count(share) > 1);
         Arc::clone(shares.entry(business).or_default())
     }
@@ -117,8 +117,8 @@ impl Uploads {
     /// Receives the body of a request that `upload` allows to carry a file.
     ///
     /// # Errors
-    /// 400 if it is no JSON and no form, 422 (`body`) if there is too much beside the file. What is wrong with the file alone is
-    /// no error here: it is reported with the other fields.
+    /// 400 if it is neither JSON nor a form, 422 (`body`) if there is too much beside the file. A fault in the file itself is
+    /// not an error here: it is reported with the other fields.
     pub(crate) async fn receive(
         &self,
         upload: Upload,
@@ -146,7 +146,7 @@ impl Uploads {
         // A sender whose body is not read for half a minute may give up, so all of it is received before this.
         let working = permit(&share.processing).await?;
         let (members, mut file) = sent.extract(pool, business, &self.folder).await?;
-        // What waits for its turn is on the disk, and takes none of the time for its work.
+        // A file that waits for its turn is on the disk, and uses none of the time for its work.
         if let FileMember::File(file) = &mut file
             && upload == Upload::Media
             && file.kind.is_some_and(FileKind::is_picture)
@@ -163,7 +163,7 @@ impl Uploads {
         })
     }
 
-    /// Receives a body and keeps it on the disk as it is.
+    /// Receives a body and stores it on the disk unchanged.
     async fn receive_body(&self, mut payload: web::Payload) -> Result<Arrived, ApiError> {
         let mut body = tokio::fs::File::from_std(spooled(&self.folder).await?);
         body.set_max_buf_size(PART_BYTES);
@@ -220,8 +220,8 @@ async fn spooled(folder: &Path) -> Result<File, ApiError> {
         .map_err(unavailable)
 }
 
-/// A file that is gone when it is closed, also if the process is killed. If the folder is missing or cannot be written, as where nothing
-/// else is kept there, it lies with the system's other temporary files.
+/// Opens a file that is deleted when it is closed, even if the process is killed. If the folder is missing or cannot be
+/// written, as on a server that stores nothing else there, the file is among the system's temporary files.
 pub(crate) fn spool_file(folder: &Path) -> io::Result<File> {
     tempfile::tempfile_in(folder).or_else(|_| tempfile::tempfile())
 }
@@ -235,7 +235,7 @@ mod tests {
 
     use super::*;
 
-    /// What arrives of a file that is sent in JSON.
+    /// Receives a file that is sent in JSON.
     async fn receive(uploads: &Uploads, business: BusinessId, upload: Upload, content: &[u8]) -> Received {
         let body = format!(r#"{{"file":"{}"}}"#, BASE64.encode(content));
         let (request, mut payload) = TestRequest::post().set_payload(body).to_http_parts();

@@ -1,4 +1,4 @@
-//! Bodies, validated together with what they refer to (decisions §3).
+//! Validation of bodies together with the records that they refer to (decisions §3).
 
 use forecourt_accounts::Rules;
 use forecourt_dealership::ReadSession;
@@ -9,14 +9,14 @@ use crate::{call::Call, error::ApiError};
 
 /// A body that was read.
 pub(crate) struct ParsedBody<C> {
-    /// What it asks for; `None` if what is wrong with it leaves that open.
+    /// The command; `None` if the faults leave it open.
     pub(crate) command: Option<C>,
-    /// What is wrong with it by itself.
+    /// The faults of the body by itself.
     pub(crate) errors: ValidationErrors,
 }
 
 impl<C> ParsedBody<C> {
-    /// A body whose request is known even if it has faults.
+    /// Makes a body whose command is known even if it has faults.
     pub(crate) const fn new(command: C, errors: ValidationErrors) -> Self {
         let command = Some(command);
         Self { command, errors }
@@ -24,7 +24,7 @@ impl<C> ParsedBody<C> {
 }
 
 impl Call {
-    /// The body, if `validate` finds nothing wrong with it. It names no other records.
+    /// Returns the body, if `validate` finds no fault in it. It names no other records.
     pub(crate) async fn valid<B: DeserializeOwned + Send + 'static>(
         &self,
         validate: impl FnOnce(&B, &Rules<'_>) -> ValidationErrors + Send + 'static,
@@ -33,9 +33,9 @@ impl Call {
             .await
     }
 
-    /// What a body asks for that names other records, given with what is wrong with the body by itself. If anything is, or strict
-    /// handling refuses it, `look_up` checks the other records all the same, so that a caller sees every fault at once. Where
-    /// nothing is, they are left to the use case, which checks them in the session in which it writes.
+    /// Returns the command of a body that names other records, given with the faults of the body by itself. If there are any,
+    /// or strict handling refuses it, `look_up` checks the other records all the same, so that a caller sees every fault at
+    /// once. If there are none, the use case checks them in the session in which it writes.
     pub(crate) async fn validated<C>(
         &self,
         read: Result<ParsedBody<C>, ApiError>,

@@ -1,4 +1,4 @@
-//! What handlers need of the server while it runs.
+//! State of the running server that handlers use.
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -16,9 +16,9 @@ use crate::{
     summary::OperationSummary, tail::Tails, upload::Uploads,
 };
 
-/// What the handlers of all workers share.
+/// The state that the handlers of all workers share.
 pub(crate) struct Shared {
-    /// All that the API can do.
+    /// The operations of the API.
     pub(crate) operations: Vec<OperationSummary>,
     pub(crate) help: HelpPages,
     pub(crate) clock: Arc<dyn Clock>,
@@ -30,13 +30,13 @@ pub(crate) struct Shared {
     pub(crate) tails: Tails,
     pub(crate) mailer: Arc<dyn Mailer>,
     pub(crate) hasher: Arc<dyn PasswordHasher>,
-    /// How many passwords may still be hashed at the same time.
+    /// The permits for hashing passwords.
     pub(crate) hashing: Semaphore,
-    /// One at a time for each idempotency key, on this server: so a repeat that comes early does no work twice.
+    /// One request at a time for each idempotency key, on this server, so that an early retry does no work twice.
     pub(crate) keyed_requests: KeyedMutex<(BusinessId, IdempotencyKey)>,
-    /// One at a time for each contact, on this server.
+    /// One mail at a time for each contact, on this server.
     pub(crate) login_mails: KeyedMutex<(BusinessId, ContactId)>,
-    /// One at a time for each vehicle, on this server: so a retry that comes early sends no second one.
+    /// One mail at a time for each vehicle, on this server, so that an early retry sends no second one.
     pub(crate) drive_mails: KeyedMutex<(BusinessId, VehicleId)>,
     pub(crate) large_answers: LargeAnswers,
     pub(crate) manifests: Manifests,
@@ -45,13 +45,13 @@ pub(crate) struct Shared {
     pub(crate) uploads: Uploads,
     pub(crate) files: Arc<dyn FileStore>,
     pub(crate) pictures: Arc<dyn PictureMaker>,
-    /// The address that callers know the server by.
+    /// The URL by which callers reach the server.
     pub(crate) public_url: String,
-    /// What addresses of private files are signed with.
+    /// The key that signs addresses of private files.
     pub(crate) address_key: AddressKey,
 }
 
-/// What one worker has for itself.
+/// The state of one worker.
 pub(crate) struct Worker {
     pub(crate) shared: Arc<Shared>,
     pub(crate) database: Arc<dyn Database>,
@@ -59,7 +59,7 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    /// The caller whom `token` stands for, presented from `address`.
+    /// Returns the caller whom `token` identifies, presented from `address`.
     ///
     /// # Errors
     /// As for [`CredentialCache::caller`].

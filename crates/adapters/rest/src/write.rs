@@ -10,28 +10,28 @@ use tokio::sync::OwnedMutexGuard;
 
 use crate::{call::Call, code::Code, error::ApiError, reply::Reply};
 
-/// How often a unit of work is run before its conflicts are given up on.
+/// The number of times that a unit of work is run before its conflicts end it.
 const MAX_TRIES: usize = 8;
 
-/// How the preparation of a write went.
+/// The outcome of preparing a write.
 pub(crate) enum Prepared<T> {
-    /// The request was answered before, or refused: there is nothing left to do.
+    /// The request was answered before, or refused: nothing is left to do.
     Answered(Reply),
-    /// It was done, and came to this.
+    /// The preparation succeeded, with this result.
     Done(T),
 }
 
 impl Call {
     /// Runs `work` on `command` in a transaction of its own, and answers only once that is durable.
     ///
-    /// `command` is the validated body, read before the transaction begins; if it is invalid, that is the answer, and one that
+    /// `command` is the validated body, read before the transaction begins; if it is invalid, the answer is its refusal, which
     /// an idempotency key replays. A conflict with another transaction runs it all again.
     pub(crate) async fn write<C: Clone>(
         &self,
         command: Result<C, ApiError>,
         work: impl AsyncFn(&mut dyn Session, C) -> Result<Reply, ApiError>,
     ) -> Result<Reply, ApiError> {
-        // Without a key there is nothing to store, so a wrong body needs no transaction.
+        // Without a key there is nothing to store, so an invalid body needs no transaction.
         let command = match (self.strictly(command), &self.retry) {
             (Err(error), None) => return Err(error),
             (command, _) => command.map_err(|refused| Reply::refusal(refused, self.help())),
@@ -53,9 +53,9 @@ impl Call {
         .await
     }
 
-    /// Runs `work` in a transaction of its own, unless the request was answered before: for a write that has to do something
-    /// slow between two transactions. If `work` refuses the request, that is its answer, and one that an idempotency key
-    /// replays. Whether the key is free is checked again in [`Call::write`].
+    /// Runs `work` in a transaction of its own, unless the request was answered before. It is for a write that has to do
+    /// something slow between two transactions. If `work` refuses the request, the answer is that refusal, which an idempotency
+    /// key replays. [`Call::write`] checks again whether the key is free.
     pub(crate) async fn prepare<T>(
         &self,
         work: impl AsyncFn(&mut dyn Session) -> Result<T, ApiError>,
@@ -105,7 +105,7 @@ impl Call {
         Some(self.worker.shared.keyed_requests.lock(key).await)
     }
 
-    /// The answer that is stored for the request, if there is one.
+    /// Returns the answer that is stored for the request, if there is one.
     async fn answered(&self, session: &mut dyn Session, request: &KeyedRequest) -> Result<Option<Reply>, ApiError> {
         let business = self.caller.business_id();
         match session.key_use(business, request, self.clock().now()).await? {
@@ -171,8 +171,8 @@ impl Call {
     }
 }
 
-/// Ends a session whose work came to this: commits it, or undoes what was refused. Either way what it has read may not be durable
-/// yet; it is when this returns, so that no answer speaks of what is lost after all.
+/// Ends a session after its work: commits it, or undoes refused work. In both cases the data that it has read may not be
+/// durable yet; it is when this returns, so that no answer shows data that is lost later.
 async fn ended<T>(session: Box<dyn Session>, outcome: Result<T, ApiError>) -> Result<T, ApiError> {
     match &outcome {
         Ok(_) => session.commit().await?,
@@ -183,7 +183,7 @@ async fn ended<T>(session: Box<dyn Session>, outcome: Result<T, ApiError>) -> Re
     outcome
 }
 
-/// Runs a unit of work again as long as it is in conflict with another, a bounded number of times.
+/// Runs a unit of work again as long as it conflicts with another, a bounded number of times.
 async fn retry_conflicts<T>(work: impl AsyncFn() -> Result<T, ApiError>) -> Result<T, ApiError> {
     let mut tries = 1;
     loop {
@@ -194,7 +194,7 @@ async fn retry_conflicts<T>(work: impl AsyncFn() -> Result<T, ApiError>) -> Resu
     }
 }
 
-/// Whether a status is one that may be stored for a replay.
+/// Returns true if an answer with this status may be stored for a replay.
 fn is_final(status: StatusCode) -> bool {
     // Whether a key may do something depends on the key, and another one may retry.
     !status.is_server_error() && status != StatusCode::FORBIDDEN

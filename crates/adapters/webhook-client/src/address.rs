@@ -1,22 +1,22 @@
-//! Which addresses webhooks are sent to.
+//! The addresses to which webhooks are sent.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::{Ipv4Net, Ipv6Net};
 
-/// Where in IPv4 no endpoint can be: IANA's special-purpose registry (RFC 6890) without what is globally reachable.
+/// Ranges of IPv4 in which no endpoint can be: IANA's special-purpose registry (RFC 6890) without globally reachable ranges.
 const NOT_PUBLIC_V4: [Ipv4Net; 16] = [
-    // "This network", the unspecified address among it.
+    // "This network", including the unspecified address.
     v4([0, 0, 0, 0], 8),
     // Private.
     v4([10, 0, 0, 0], 8),
-    // Shared behind the network address translators of carriers; clouds put services of their own there.
+    // Shared for the network address translators of carriers; clouds use it for services of their own.
     v4([100, 64, 0, 0], 10),
     // Loopback.
     v4([127, 0, 0, 0], 8),
-    // Azure's channel from a machine to the platform that it runs on, at an address that looks public.
+    // Azure's channel from a machine to its platform, at an address that looks public.
     v4([168, 63, 129, 16], 32),
-    // Link-local, the metadata services of clouds among it.
+    // Link-local, including the metadata services of clouds.
     v4([169, 254, 0, 0], 16),
     // Private.
     v4([172, 16, 0, 0], 12),
@@ -39,23 +39,23 @@ const NOT_PUBLIC_V4: [Ipv4Net; 16] = [
     v4([240, 0, 0, 0], 4),
 ];
 
-/// All that is assigned of IPv6 as global unicast. Loopback, local and multicast addresses lie outside, and so do those
-/// that carry an IPv4 address: mapped, compatible, translated (NAT64).
+/// The range of IPv6 that is assigned as global unicast. Loopback, local and multicast addresses are outside, and so are those
+/// that contain an IPv4 address: mapped, compatible, translated (NAT64).
 const GLOBAL_UNICAST: Ipv6Net = v6([0x2000, 0, 0], 3);
 
-/// What within [`GLOBAL_UNICAST`] is no endpoint's.
+/// Ranges within [`GLOBAL_UNICAST`] in which no endpoint can be.
 const NOT_PUBLIC_V6: [Ipv6Net; 4] = [
-    // Protocol assignments: Teredo, which carries IPv4 addresses, benchmarks, ORCHID.
+    // Protocol assignments: Teredo, which contains IPv4 addresses, benchmarks, ORCHID.
     v6([0x2001, 0, 0], 23),
     // Documentation.
     v6([0x2001, 0x0db8, 0], 32),
     v6([0x3fff, 0, 0], 20),
-    // 6to4, which carries IPv4 addresses.
+    // 6to4, which contains IPv4 addresses.
     v6([0x2002, 0, 0], 16),
 ];
 
-/// Whether an address is a public one, which webhooks may be sent to (decisions §9). An IPv6 address that carries an
-/// IPv4 address never is, whichever it carries.
+/// Returns true if an address is public, so that webhooks may be sent to it (decisions §9). An IPv6 address that contains an
+/// IPv4 address never is, whatever the IPv4 address.
 pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => !NOT_PUBLIC_V4.iter().any(|net| net.contains(&address)),

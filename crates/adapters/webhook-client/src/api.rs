@@ -15,14 +15,14 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::{Config, UnusableTls, client::AGENT, connections::ConnectionPool, problem, target::Target};
 
-/// Connections are counted by business, and reading an API is done for none.
+/// The business of connections to an API. Connections are counted by business, but reading an API is done for none.
 const NO_BUSINESS: BusinessId = BusinessId::new(0);
-/// Longer than any answer of a server that means well, in bytes.
-const LONGEST_ANSWER: usize = 256 * 1024 * 1024;
+/// The maximum length of an answer in bytes: more than any well-behaved server sends.
+const MAX_ANSWER: usize = 256 * 1024 * 1024;
 
-/// Asks one server's API, with a token. Redirects are answers like any other, and the token goes nowhere else.
+/// Reads one server's API, with a token. Redirects are answers like any other, and the token is sent nowhere else.
 ///
-/// To be used inside one Tokio runtime.
+/// Use it inside one Tokio runtime.
 pub struct ApiClient {
     connections: ConnectionPool,
     timeout: Duration,
@@ -30,31 +30,31 @@ pub struct ApiClient {
     authorization: HeaderValue,
 }
 
-/// What a server answered.
+/// A server's answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ApiAnswer {
     /// The HTTP status.
     pub status: u16,
-    /// How long the server asks to be left alone (header `Retry-After`).
+    /// The delay that the server requests before the next request (header `Retry-After`).
     pub retry_after: Option<Duration>,
     /// The body.
     pub body: Vec<u8>,
 }
 
-/// Why a server cannot be asked.
+/// The reason why a server's API cannot be read.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum UnusableApi {
     /// TLS cannot be set up.
     #[error(transparent)]
     Tls(#[from] UnusableTls),
-    /// The token has characters that no header may have.
+    /// The token has characters that are not allowed in headers.
     #[error("the token has characters that cannot be sent")]
     Token,
 }
 
 impl ApiClient {
-    /// A client of the server whose paths begin with `base`; nothing is connected yet. The time of `config` is that for one
-    /// answer, however long the server means to hold it back.
+    /// Makes a client of the server whose paths begin with `base`; no connection is opened yet. The timeout of `config` is that
+    /// for one answer, however long the server intends to hold it back.
     ///
     /// # Errors
     /// [`UnusableApi`].
@@ -70,10 +70,10 @@ impl ApiClient {
         })
     }
 
-    /// The answer to a `GET` of `path`, which begins with a slash and may have a query.
+    /// Returns the answer to a `GET` of `path`, which begins with a slash and may have a query.
     ///
     /// # Errors
-    /// [`DeliveryError`] if there is no whole answer in time.
+    /// [`DeliveryError`] if there is no complete answer in time.
     pub async fn get(&self, path: &str) -> Result<ApiAnswer, DeliveryError> {
         let deadline = Instant::now() + self.timeout;
         let answered = timeout_at(deadline, self.ask(path, deadline)).await;
@@ -107,7 +107,7 @@ impl ApiClient {
     }
 }
 
-/// Says nothing of the token.
+/// Hides the token.
 impl fmt::Debug for ApiClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ApiClient")
@@ -126,7 +126,7 @@ async fn read(mut body: Incoming) -> Result<Vec<u8>, DeliveryError> {
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| problem::of_exchange(&error))?;
         if let Some(data) = frame.data_ref() {
-            if whole.len() + data.len() > LONGEST_ANSWER {
+            if whole.len() + data.len() > MAX_ANSWER {
                 return Err(DeliveryError::Exchange("the answer is too long".into()));
             }
             whole.extend_from_slice(data);

@@ -1,4 +1,4 @@
-//! The client itself.
+//! The client that posts webhooks.
 
 use std::{
     fmt,
@@ -29,23 +29,23 @@ use crate::{
 
 /// The `User-Agent` of deliveries.
 pub(crate) const AGENT: HeaderValue = HeaderValue::from_static(concat!("Forecourt/", env!("CARGO_PKG_VERSION")));
-/// Longer than any sensible timeout for an endpoint.
-const LONGEST_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
-/// How much of a body is read, in bytes, so that its connection can be used again. To open another one is cheaper than to
-/// read on.
-const MOST_READ: usize = 64 * 1024;
-/// How much of a body is held: enough to see whole any character that begins within what is kept.
-const MOST_HELD: usize = KEPT_OF_A_RESPONSE + 3;
-/// How a client works. The default keeps to the contract.
+/// The maximum timeout: longer than any sensible one for an endpoint.
+const MAX_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
+/// The number of bytes of a body that are read, so that its connection can be used again. Opening another one is cheaper than
+/// reading more.
+const MAX_READ: usize = 64 * 1024;
+/// The number of bytes of a body that are held: enough for every character that begins within the kept part.
+const MAX_HELD: usize = KEPT_OF_A_RESPONSE + 3;
+/// The settings of a client. The default follows the contract.
 #[derive(Clone)]
 pub struct Config {
-    /// How long an attempt may take, from looking the host up to reading the answer (contract, "Delivery rules" 1).
+    /// The maximum time for an attempt, from looking up the host to reading the answer (contract, "Delivery rules" 1).
     pub timeout: Duration,
-    /// Whether requests go to `http://` urls too, and to any address: for development and tests.
+    /// True if requests go to `http://` urls too, and to any address: for development and tests.
     pub allow_insecure: bool,
-    /// How many idle connections are kept for one endpoint.
+    /// The number of idle connections that are kept for one endpoint.
     pub idle_per_endpoint: usize,
-    /// Authorities that certificates may be signed by, beside the ones that browsers know.
+    /// Authorities that may sign certificates, beside the ones that browsers know.
     pub extra_roots: Vec<CertificateDer<'static>>,
     /// The network.
     pub network: Arc<dyn Network>,
@@ -80,10 +80,10 @@ pub struct UnusableTls(#[from] rustls::Error);
 
 /// Posts requests over HTTP/1.1. Its clones share their connections.
 ///
-/// A connection is kept for half a minute after its last request. A request that meets a kept connection which
-/// its peer closes at that moment is posted once more over a new one, so that it may arrive twice but does not fail.
+/// A connection is kept for half a minute after its last request. If the peer closes a kept connection just when a request uses
+/// it, the request is posted once more over a new one. It may then arrive twice but does not fail.
 ///
-/// To be used inside one Tokio runtime.
+/// Use it inside one Tokio runtime.
 #[derive(Clone)]
 pub struct HttpWebhookClient {
     shared: Arc<Shared>,
@@ -95,14 +95,14 @@ struct Shared {
 }
 
 impl HttpWebhookClient {
-    /// A client. Nothing is connected before the first request.
+    /// Makes a client. No connection is opened before the first request.
     ///
     /// # Errors
     /// [`UnusableTls`] if an extra authority is not a certificate.
     pub fn new(config: Config) -> Result<Self, UnusableTls> {
         Ok(Self {
             shared: Arc::new(Shared {
-                timeout: config.timeout.min(LONGEST_TIMEOUT),
+                timeout: config.timeout.min(MAX_TIMEOUT),
                 connections: ConnectionPool::new(config)?,
             }),
         })
@@ -136,7 +136,7 @@ impl Shared {
             .await
     }
 
-    /// Reads the body. A failure here changes nothing: there is an answer already.
+    /// Reads the body. A failure here does not matter, since the answer has arrived.
     async fn conclude(&self, exchange: Exchange, deadline: Instant) -> Answer {
         let Exchange { response, line } = exchange;
         let status = response.status().as_u16();
@@ -154,9 +154,9 @@ impl Shared {
     }
 }
 
-/// What is sent over the connection.
+/// Builds the request that is sent over the connection.
 fn request(target: &Target, signed_request: SignedRequest) -> Result<Request<Full<Bytes>>, DeliveryError> {
-    // Left to itself, the client says nothing of a body that is empty.
+    // By itself the client does not declare the length of an empty body.
     let length = signed_request.body.len();
     let mut request = Request::new(Full::from(signed_request.body));
     *request.method_mut() = Method::POST;
@@ -173,7 +173,7 @@ fn request(target: &Target, signed_request: SignedRequest) -> Result<Request<Ful
     Ok(request)
 }
 
-/// When the endpoint wants the next attempt: after so many seconds, or at a date.
+/// Returns the time that the endpoint requests for the next attempt: after some seconds, or at a date.
 fn retry_after(headers: &HeaderMap) -> Option<RetryAfter> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if let Ok(seconds) = text.parse() {
@@ -185,24 +185,24 @@ fn retry_after(headers: &HeaderMap) -> Option<RetryAfter> {
     Some(RetryAfter::At(Moment::from_epoch_millis(millis)))
 }
 
-/// Reads a body into `held` as far as it is needed; answers whether that was all of it.
+/// Reads a body into `held` as far as it is needed; returns true if that was all of it.
 async fn read(mut body: Incoming, held: &mut Vec<u8>) -> bool {
     let mut length = 0;
     while let Some(frame) = body.frame().await {
         let Ok(frame) = frame else { return false };
         if let Some(data) = frame.data_ref() {
-            let room = MOST_HELD - held.len();
+            let room = MAX_HELD - held.len();
             held.extend(data.iter().take(room));
             length += data.len();
         }
-        if length > MOST_READ {
+        if length > MAX_READ {
             return false;
         }
     }
     true
 }
 
-/// The text that is kept of a body.
+/// Returns the text that is kept of a body.
 fn text(body: &[u8]) -> String {
     let mut text = String::from_utf8_lossy(body).into_owned();
     text.truncate(text.floor_char_boundary(KEPT_OF_A_RESPONSE));

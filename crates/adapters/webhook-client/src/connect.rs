@@ -23,12 +23,14 @@ use url::Host;
 
 use crate::{Network, address::is_public, look_ups::LookUps, problem, target::Origin};
 
-/// How many of a host's addresses are tried. No endpoint needs more, and a name may have hundreds that are not its owner's.
-const MOST_ADDRESSES: usize = 8;
-/// How many bytes are read of a head that does not end. It is no exact bound; [`crate::connections`] has that, which is smaller.
-const MOST_BUFFERED: usize = 64 * 1024;
+/// The maximum number of a host's addresses that are tried. No endpoint needs more, and a name may have hundreds that are not
+/// its owner's.
+const MAX_ADDRESSES: usize = 8;
+/// The number of bytes that are read of a head that does not end. It is not an exact limit; [`crate::connections`] has that,
+/// which is smaller.
+const MAX_BUFFERED: usize = 64 * 1024;
 
-/// Opens connections, to public addresses only unless it is set otherwise.
+/// Opens connections, only to public addresses unless configured otherwise.
 pub(crate) struct Connector {
     look_ups: LookUps,
     network: Arc<dyn Network>,
@@ -36,14 +38,14 @@ pub(crate) struct Connector {
     allow_insecure: bool,
 }
 
-/// A connection that requests can be sent over. It is closed with this value.
+/// A connection for requests. It is closed when this is dropped.
 pub(crate) struct Connection {
     pub(crate) sender: SendRequest<Full<Bytes>>,
     work: AbortHandle,
 }
 
 impl Connection {
-    /// Whether it can take a request at once.
+    /// Returns true if it can take a request at once.
     pub(crate) fn is_ready(&self) -> bool {
         self.sender.is_ready()
     }
@@ -51,7 +53,7 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        // Rather than a leave-taking, which a peer that does not read could make last for ever.
+        // It is aborted without a TLS shutdown, which a peer that does not read could delay for ever.
         self.work.abort();
     }
 }
@@ -66,7 +68,7 @@ impl Connector {
         }
     }
 
-    /// Whether `http://` urls and all addresses are allowed.
+    /// Returns true if `http://` urls and all addresses are allowed.
     pub(crate) const fn allows_insecure(&self) -> bool {
         self.allow_insecure
     }
@@ -80,7 +82,7 @@ impl Connector {
     ) -> Result<Connection, DeliveryError> {
         let addresses = self.addresses(business, &origin.host).await?;
         let stream = self.connect(&addresses, origin.port, deadline).await?;
-        // Requests leave in one piece, for which nothing is worth waiting.
+        // Requests leave in one piece, so nothing is gained by waiting.
         stream
             .set_nodelay(true)
             .map_err(|error| problem::of_connecting(&error))?;
@@ -93,7 +95,7 @@ impl Connector {
         }
     }
 
-    /// The host's addresses that may be connected to, at least one.
+    /// Returns the host's addresses to which connections are allowed, at least one.
     async fn addresses(&self, business: BusinessId, host: &Host) -> Result<Vec<IpAddr>, DeliveryError> {
         let mut addresses = match host {
             Host::Ipv4(address) => vec![IpAddr::V4(*address)],
@@ -110,11 +112,11 @@ impl Connector {
         if addresses.is_empty() {
             return Err(DeliveryError::ForbiddenAddress);
         }
-        addresses.truncate(MOST_ADDRESSES);
+        addresses.truncate(MAX_ADDRESSES);
         Ok(addresses)
     }
 
-    /// A connection to the first address that takes one.
+    /// Connects to the first address that accepts.
     async fn connect(&self, addresses: &[IpAddr], port: u16, deadline: Instant) -> Result<TcpStream, DeliveryError> {
         let mut problem = DeliveryError::UnknownHost;
         for (address, left) in addresses.iter().zip((1..=addresses.len()).rev()) {
@@ -131,23 +133,23 @@ impl Connector {
     }
 }
 
-/// The name that the certificate has to be for.
+/// Returns the name for which the certificate must be valid.
 fn server_name(host: &Host) -> Result<ServerName<'static>, DeliveryError> {
     match host {
         Host::Ipv4(address) => Ok(IpAddr::V4(*address).into()),
         Host::Ipv6(address) => Ok(IpAddr::V6(*address).into()),
-        // The dot that marks a name as complete is no part of it in a certificate.
+        // The final dot, which marks a name as complete, is not a part of it in a certificate.
         Host::Domain(name) => ServerName::try_from(name.strip_suffix('.').unwrap_or(name).to_owned())
             .map_err(|_| DeliveryError::Url("its host is no name that a certificate can be for")),
     }
 }
 
-/// Begins to speak HTTP.
+/// Starts HTTP on a stream.
 async fn handshake(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) -> Result<Connection, DeliveryError> {
     let (sender, connection) = Builder::new()
-        // As the contract writes them, for receivers that look no closer.
+        // Header names are written as in the contract, for receivers that compare them exactly.
         .title_case_headers(true)
-        .max_buf_size(MOST_BUFFERED)
+        .max_buf_size(MAX_BUFFERED)
         .handshake(TokioIo::new(stream))
         .await
         .map_err(|error| problem::of_exchange(&error))?;

@@ -1,4 +1,4 @@
-//! Sends requests over connections that are kept, and opens those that are missing.
+//! Sends requests over kept connections, and opens new ones when needed.
 
 use std::{sync::Arc, time::Duration};
 
@@ -19,11 +19,11 @@ use crate::{
     target::Origin,
 };
 
-/// How long a connection may take after an answer until it can take the next request.
+/// The maximum time for a connection to be ready for the next request after an answer.
 const READY_WITHIN: Duration = Duration::from_millis(100);
 
-/// How long the head of an answer may be, in bytes (decisions §9).
-const LONGEST_HEAD: usize = 16 * 1024;
+/// The maximum length of the head of an answer in bytes (decisions §9).
+const MAX_HEAD: usize = 16 * 1024;
 
 /// Connections to any number of endpoints, kept for the next exchange.
 pub(crate) struct ConnectionPool {
@@ -37,20 +37,20 @@ pub(crate) struct Exchange {
     pub(crate) line: Line,
 }
 
-/// A connection, and where it leads.
+/// A connection and its origin.
 pub(crate) struct Line {
     origin: Origin,
     connection: Connection,
 }
 
 impl ConnectionPool {
-    /// None yet; they are opened as `config` says.
+    /// Makes an empty pool; connections are opened as `config` specifies.
     ///
     /// # Errors
     /// [`UnusableTls`] if an extra authority is not a certificate.
     pub(crate) fn new(config: Config) -> Result<Self, UnusableTls> {
         let Config {
-            // For the caller, who waits.
+            // The caller applies the timeout.
             timeout: _,
             allow_insecure,
             idle_per_endpoint,
@@ -63,13 +63,13 @@ impl ConnectionPool {
         })
     }
 
-    /// Whether `http://` urls and all addresses are allowed.
+    /// Returns true if `http://` urls and all addresses are allowed.
     pub(crate) const fn allows_insecure(&self) -> bool {
         self.connector.allows_insecure()
     }
 
-    /// Sends a request and waits for the head of the answer. One that meets a kept connection which its peer closes at that
-    /// moment is sent once more over a new one.
+    /// Sends a request and waits for the head of the answer. If the peer closes a kept connection just when the request uses
+    /// it, the request is sent once more over a new one.
     pub(crate) async fn exchange(
         &self,
         business: BusinessId,
@@ -80,13 +80,13 @@ impl ConnectionPool {
         if let Some(mut connection) = self.pool.take(&origin) {
             match connection.sender.send_request(request.clone()).await {
                 Ok(response) => return Exchange::of(response, Line { origin, connection }),
-                // It has probably been closed before the request came. If not, the endpoint sees the event twice, as the
-                // contract allows ("Delivery rules" 4).
+                // It was probably closed before the request arrived. If not, the endpoint sees the event twice, as the contract
+                // allows ("Delivery rules" 4).
                 Err(error) if problem::is_loss(&error) => {}
                 Err(error) => return Err(problem::of_exchange(&error)),
             }
         }
-        // Boxed as it is large, and seldom needed.
+        // Boxed because it is large and rarely needed.
         let mut connection = Box::pin(self.connector.open(business, &origin, deadline)).await?;
         let response = connection.sender.send_request(request).await;
         let response = response.map_err(|error| problem::of_exchange(&error))?;
@@ -103,21 +103,21 @@ impl ConnectionPool {
 }
 
 impl Exchange {
-    /// An answer with its connection, unless its head is too long.
+    /// Returns an answer with its connection, unless its head is too long.
     fn of(response: Response<Incoming>, line: Line) -> Result<Self, DeliveryError> {
-        // As it came over the connection, but for spaces and the reason behind the status.
+        // The length on the connection, except for spaces and the reason after the status.
         let fields = response.headers().iter();
         let fields: usize = fields
             .map(|(name, value)| name.as_str().len() + value.len() + ": \r\n".len())
             .sum();
-        if fields + "HTTP/1.1 200 \r\n\r\n".len() > LONGEST_HEAD {
+        if fields + "HTTP/1.1 200 \r\n\r\n".len() > MAX_HEAD {
             return Err(DeliveryError::Exchange(problem::HEAD_TOO_LONG.into()));
         }
         Ok(Self { response, line })
     }
 }
 
-/// Waits until the connection can take another request; yields whether it can.
+/// Waits until the connection can take another request; returns true if it can.
 async fn is_ready(connection: &mut Connection) -> bool {
     connection.is_ready() || matches!(timeout(READY_WITHIN, connection.sender.ready()).await, Ok(Ok(())))
 }

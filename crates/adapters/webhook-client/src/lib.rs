@@ -1,11 +1,11 @@
 //! Carries webhooks to their endpoints: HTTP/1.1 posts over TLS, and only to public addresses.
 //!
-//! [`HttpWebhookClient`] implements the port [`WebhookClient`](forecourt_webhooks::WebhookClient). What a url means is checked
-//! where it takes effect, at the moment of connecting and on the very address that is connected to, so neither a spelling of an
-//! address nor a name whose address changes leads into a private network. Redirects are answers like any other; the proxies of
-//! the environment, cookies and compression do not exist here. Nothing is logged: an [`Attempt`] says all there is to say.
+//! [`HttpWebhookClient`] implements the port [`WebhookClient`](forecourt_webhooks::WebhookClient). A url is checked at the
+//! moment of connecting, on the very address that is connected to. So neither an unusual spelling of an address nor a name
+//! whose address changes leads into a private network. Redirects are answers like any other; the proxies of the environment,
+//! cookies and compression are not used. Nothing is logged: an [`Attempt`] reports everything.
 //!
-//! [`ApiClient`] goes the other way over the same connections: it reads the API of a server, for those who follow its event log.
+//! [`ApiClient`] uses the same connections to read the API of a server, for programs that follow its event log.
 //!
 //! [`Attempt`]: forecourt_webhooks::Attempt
 

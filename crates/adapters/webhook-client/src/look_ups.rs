@@ -1,4 +1,4 @@
-//! Looks names up, a few at once for each business.
+//! Looks up names, a few at once for each business.
 
 use std::{
     collections::HashMap,
@@ -12,12 +12,12 @@ use tokio::sync::Notify;
 
 use crate::Network;
 
-/// How many names are looked up at once, and how many of them for one business. A look-up may keep its thread long after its
-/// caller has given up: a business whose name servers are silent must not keep the others waiting.
-const MOST: usize = 64;
-const MOST_OF_BUSINESS: usize = 8;
+/// The number of names that are looked up at once, and of these for one business. A look-up may keep its thread long after its
+/// caller has given up: a business whose name servers are silent must not delay the others.
+const MAX_LOOK_UPS: usize = 64;
+const MAX_PER_BUSINESS: usize = 8;
 
-/// Looks names up.
+/// Looks up names.
 pub(crate) struct LookUps {
     network: Arc<dyn Network>,
     turns: Arc<Turns>,
@@ -29,14 +29,14 @@ struct Turns {
     ended: Notify,
 }
 
-/// Look-ups under way, by business.
+/// The look-ups in progress, by business.
 #[derive(Default)]
 struct Running {
     total: usize,
     of: HashMap<BusinessId, usize>,
 }
 
-/// The right to one look-up, given back when this is dropped.
+/// The permit for one look-up, released when this is dropped.
 struct Turn {
     turns: Arc<Turns>,
     business: BusinessId,
@@ -50,7 +50,7 @@ impl LookUps {
         }
     }
 
-    /// The addresses that `host` has now.
+    /// Returns the current addresses of `host`.
     pub(crate) async fn resolve(&self, business: BusinessId, host: &str) -> io::Result<Vec<IpAddr>> {
         let turn = self.turn(business).await;
         let (network, host) = (Arc::clone(&self.network), host.to_owned());
@@ -64,7 +64,7 @@ impl LookUps {
 
     async fn turn(&self, business: BusinessId) -> Turn {
         loop {
-            // Before it is tried, so that no end is missed.
+            // The notification is set up before the try, so that no end is missed.
             let ended = self.turns.ended.notified();
             if self.turns.take(business) {
                 let turns = Arc::clone(&self.turns);
@@ -76,11 +76,11 @@ impl LookUps {
 }
 
 impl Turns {
-    /// Begins a look-up if the business may have another. It never has more than what is free for others.
+    /// Begins a look-up if the business may have another. It never has more than are free for others.
     fn take(&self, business: BusinessId) -> bool {
         let mut running = self.lock();
         let held = running.of.get(&business).copied().unwrap_or_default();
-        if held >= MOST_OF_BUSINESS.min(MOST - running.total) {
+        if held >= MAX_PER_BUSINESS.min(MAX_LOOK_UPS - running.total) {
             return false;
         }
         running.total += 1;
@@ -88,7 +88,7 @@ impl Turns {
         true
     }
 
-    /// No code that can panic runs under this lock.
+    /// Locks the state. No code that can panic runs under this lock.
     fn lock(&self) -> MutexGuard<'_, Running> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }

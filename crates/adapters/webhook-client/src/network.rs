@@ -1,4 +1,4 @@
-//! The network as the machine offers it.
+//! The network of the machine.
 
 use std::{
     fs::File,
@@ -12,27 +12,27 @@ use tokio::{net::TcpStream, sync::Semaphore, task::spawn_blocking};
 
 use crate::problem;
 
-/// How many names are looked up at once. A look-up keeps a thread, for half a minute if the name's servers are silent, and
-/// the threads are the ones that the rest of the program does its blocking work on.
+/// The number of names that are looked up at once. A look-up keeps a thread, for half a minute if the name's servers are
+/// silent, and the rest of the program uses the same threads for its blocking work.
 const LOOK_UPS_AT_ONCE: usize = 128;
 
-/// The network as a client needs it. The client decides which of the addresses it connects to.
+/// The network that a client uses. The client decides to which of the addresses it connects.
 #[async_trait]
 pub trait Network: Send + Sync {
-    /// The addresses that `host`, a name in its ASCII form, has now. Nothing is kept from earlier look-ups.
+    /// Returns the current addresses of `host`, a name in its ASCII form. Nothing is cached from earlier look-ups.
     ///
     /// # Errors
-    /// The name has none, or no name server could be asked.
+    /// The name has none, or no name server could be reached.
     async fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>>;
 
-    /// Connects to just this address.
+    /// Connects to exactly this address.
     ///
     /// # Errors
-    /// No connection came about.
+    /// The connection failed.
     async fn connect(&self, address: SocketAddr) -> io::Result<TcpStream>;
 }
 
-/// The network of this machine, its names looked up as the system is set up to.
+/// The network of this machine, whose names are looked up as the system is configured.
 #[derive(Clone, Debug)]
 pub struct SystemNetwork {
     look_ups: Arc<Semaphore>,
@@ -55,7 +55,7 @@ impl Network for SystemNetwork {
             .map_err(io::Error::other)?;
         let host = host.to_owned();
         spawn_blocking(move || {
-            // Held by the thread: the caller may have gone away long before the system answers.
+            // The thread holds it: the caller may have disconnected long before the system answers.
             let _turn = turn;
             let addresses = (host.as_str(), 0)
                 .to_socket_addrs()
@@ -71,7 +71,7 @@ impl Network for SystemNetwork {
     }
 }
 
-/// What this machine lacks, if so: the system's resolver says then that the name does not exist.
+/// Returns the error if this machine lacks a resource: in that case the system's resolver reports that the name does not exist.
 fn shortage() -> Option<io::Error> {
     File::open("/dev/null").err().filter(problem::is_shortage)
 }

@@ -1,4 +1,4 @@
-//! Connections that wait for the next request.
+//! Idle connections for the next request.
 
 use std::{
     collections::HashMap,
@@ -10,25 +10,25 @@ use tokio::time::{Instant, sleep};
 
 use crate::{connect::Connection, target::Origin};
 
-/// How long an idle connection is kept. Many servers hang up after a minute, some earlier.
+/// The time for which an idle connection is kept. Many servers close one after a minute, some earlier.
 const KEPT_FOR: Duration = Duration::from_secs(30);
-/// How many idle connections are kept to all origins together: each takes a file descriptor.
-const MOST_IDLE: usize = 512;
-/// How often those are looked for that were kept that long, or whose peer hung up.
+/// The maximum number of idle connections to all origins together: each takes a file descriptor.
+const MAX_IDLE: usize = 512;
+/// The interval at which expired connections, and those closed by their peer, are removed.
 const EACH_SWEEP: Duration = Duration::from_secs(5);
 
 /// The idle connections of a client.
 pub(crate) struct Pool {
-    /// How many are kept for one origin.
+    /// The number that is kept for one origin.
     most: usize,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
-    /// The most recently used come last.
+    /// The connections by origin; the most recently used come last.
     idle: HashMap<Origin, Vec<Idle>>,
-    /// Whether a task sweeps.
+    /// True while a task sweeps.
     swept: bool,
 }
 
@@ -44,12 +44,12 @@ impl Idle {
 }
 
 impl State {
-    /// Closes the oldest connection to the origin that has most, if there are too many: so no origin, and no business with many
-    /// of them, pushes out the others. One origin has at most `most`.
+    /// Closes the oldest connection to the origin that has the most, if there are too many. So no origin, and no business with
+    /// many of them, pushes out the others. One origin has at most `most`.
     fn evict(&mut self, most: usize) {
         // Counted only if there may be too many.
-        if self.idle.len().saturating_mul(most) <= MOST_IDLE
-            || self.idle.values().map(Vec::len).sum::<usize>() <= MOST_IDLE
+        if self.idle.len().saturating_mul(most) <= MAX_IDLE
+            || self.idle.values().map(Vec::len).sum::<usize>() <= MAX_IDLE
         {
             return;
         }
@@ -69,7 +69,7 @@ impl Pool {
         }
     }
 
-    /// An idle connection to this origin.
+    /// Takes an idle connection to this origin.
     pub(crate) fn take(&self, origin: &Origin) -> Option<Connection> {
         self.with_state(|state| {
             let idle = state.idle.get_mut(origin)?;
@@ -103,7 +103,7 @@ impl Pool {
     }
 }
 
-/// Closes what is no longer usable, again and again until nothing is left or the client is gone.
+/// Closes connections that are no longer usable, repeatedly until none is left or the client is gone.
 async fn sweep(pool: Weak<Pool>) {
     loop {
         sleep(EACH_SWEEP).await;

@@ -1,27 +1,30 @@
-//! Maps errors on the way to what the integrator sees.
+//! Maps errors to texts for the integrator.
 //!
-//! Nothing that a peer wrote, and no address or path of this machine, gets into these texts.
+//! These texts contain nothing that a peer wrote, and no address or path of this machine.
 
 use std::{error::Error, io, net::IpAddr};
 
 use forecourt_webhooks::DeliveryError;
 use rustls::CertificateError;
 
-/// What the system calls a lack of file descriptors (of this process, of the machine) and of memory, everywhere alike.
-const LACKING: [i32; 3] = [24, 23, 12];
+/// The error numbers for a lack of file descriptors (of this process, of the machine) and of memory, the same on every system.
+const EXHAUSTION_ERRNOS: [i32; 3] = [24, 23, 12];
 
-/// Whether this machine lacks what a connection takes. It says nothing of the endpoint.
+/// Returns true if this machine lacks a resource for a connection, which does not depend on the endpoint.
 pub(crate) fn is_shortage(error: &io::Error) -> bool {
-    error.kind() == io::ErrorKind::OutOfMemory || error.raw_os_error().is_some_and(|code| LACKING.contains(&code))
+    error.kind() == io::ErrorKind::OutOfMemory
+        || error
+            .raw_os_error()
+            .is_some_and(|code| EXHAUSTION_ERRNOS.contains(&code))
 }
 
-/// Whether this machine lacks what a connection to that address takes. All ports may be in use; of IPv6 the same error says
-/// that there is no way to the address.
+/// Returns true if this machine lacks a resource for a connection to that address. All ports may be in use; for IPv6 the same
+/// error means that there is no route to the address.
 pub(crate) fn is_shortage_at(error: &io::Error, address: IpAddr) -> bool {
     is_shortage(error) || address.is_ipv4() && error.kind() == io::ErrorKind::AddrNotAvailable
 }
 
-/// Why a name has no address.
+/// Returns the reason why a name has no address.
 pub(crate) fn of_look_up(error: &io::Error) -> DeliveryError {
     if is_shortage(error) {
         DeliveryError::Shortage
@@ -30,12 +33,12 @@ pub(crate) fn of_look_up(error: &io::Error) -> DeliveryError {
     }
 }
 
-/// Why no TCP connection came about.
+/// Returns the reason why a TCP connection failed.
 pub(crate) fn of_connecting(error: &io::Error) -> DeliveryError {
     DeliveryError::Connection(error.kind().to_string())
 }
 
-/// Why no TLS session came about.
+/// Returns the reason why a TLS session failed.
 pub(crate) fn of_tls(error: &io::Error) -> DeliveryError {
     let text = match tls_error(error) {
         Some(error) => in_words(error).into(),
@@ -45,13 +48,13 @@ pub(crate) fn of_tls(error: &io::Error) -> DeliveryError {
     DeliveryError::Tls(text)
 }
 
-/// What is said of an answer whose head is too long.
+/// The report of an answer whose head is too long.
 pub(crate) const HEAD_TOO_LONG: &str = "the head of the answer is longer than 16 KiB";
 
-/// Why a request had no answer.
+/// Returns the reason why a request had no answer.
 pub(crate) fn of_exchange(error: &hyper::Error) -> DeliveryError {
     let io_error = causes(error).find_map(|cause| cause.downcast_ref::<io::Error>());
-    // A server of TLS 1.3 may turn a client away after the handshake.
+    // A server of TLS 1.3 may refuse a client after the handshake.
     if let Some(error) = io_error.and_then(tls_error) {
         return DeliveryError::Tls(in_words(error).into());
     }
@@ -64,7 +67,7 @@ pub(crate) fn of_exchange(error: &hyper::Error) -> DeliveryError {
     })
 }
 
-/// Whether the connection was lost before an answer came.
+/// Returns true if the connection was lost before an answer came.
 pub(crate) fn is_loss(error: &hyper::Error) -> bool {
     let lost = |error: &io::Error| {
         matches!(

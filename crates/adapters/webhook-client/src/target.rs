@@ -1,32 +1,32 @@
-//! What a subscription's url means.
+//! Parses a subscription's url.
 
 use bytes::Bytes;
 use forecourt_webhooks::DeliveryError;
 use http::{HeaderValue, Uri, uri::PathAndQuery};
 use url::{Host, Position, Url};
 
-/// Where a request goes.
+/// The target of a request.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
     pub(crate) origin: Origin,
     /// The header `Host`.
     pub(crate) host: HeaderValue,
-    /// Path and query, as they stand in the request's first line.
+    /// Path and query, as in the request's first line.
     pub(crate) path: Uri,
 }
 
-/// What one connection can serve.
+/// The origin that one connection can serve.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Origin {
-    /// Whether it is spoken to over TLS.
+    /// True if it uses TLS.
     pub(crate) secure: bool,
-    /// A name in its ASCII form or an address: however it was spelt, what it means.
+    /// A name in its ASCII form, or an address, normalised from any spelling.
     pub(crate) host: Host,
     pub(crate) port: u16,
 }
 
 impl Target {
-    /// Reads a url; `http://` is taken if `allow_insecure` says so.
+    /// Reads a url; `http://` is accepted if `allow_insecure` is true.
     pub(crate) fn parse(url: &str, allow_insecure: bool) -> Result<Self, DeliveryError> {
         let url = Url::parse(url).map_err(|_| DeliveryError::Url("it is no url"))?;
         let secure = match url.scheme() {

@@ -1,7 +1,7 @@
-//! Has an analyst read the conversations of leads (decisions §5, "AI").
+//! Passes the conversations of leads to an analyst (decisions §5, "AI").
 //!
-//! Which conversations wait stands in the database, so none is lost with a server, and no two servers have the same one at a time.
-//! The analyst is asked while no transaction is open: however slow it is, no request waits for it.
+//! The database records which conversations wait, so none is lost with a server, and no two servers have the same one at a
+//! time. The analyst is called while no transaction is open: however slow it is, no request waits for it.
 
 use std::{sync::Arc, time::Duration};
 
@@ -19,39 +19,39 @@ use tokio::{
 use super::job::{Job, Ports, Round};
 use crate::{output::chain, shutdown::Shutdown, transaction::transact};
 
-/// How many conversations are read at once. They are of as many businesses as have any.
+/// The number of conversations that are read at once, spread over as many businesses as have any.
 const AT_ONCE: usize = 8;
-/// How long after one conversation the next is begun. Each takes the processor for some two milliseconds and commits twice, after
-/// which SQLite's readers begin with empty caches: at one each 20 ms, half of all reads took half as long again while a long queue
-/// was read.
-const PACE: Duration = Duration::from_millis(100);
-/// How many conversations a round has read at most.
+/// The interval at which conversations are started. Each takes the processor for some two milliseconds and commits twice, after
+/// which SQLite's readers begin with empty caches. At one each 20 ms, half of all reads took half as long again while a long
+/// queue was read.
+const START_INTERVAL: Duration = Duration::from_millis(100);
+/// The maximum number of conversations in a round.
 const PER_ROUND: usize = 200;
-/// How long a conversation waits after each time that the analyst could not be asked, in seconds. After the last it is given up.
+/// The waits in seconds after each time that the analyst could not be reached. After the last one the conversation is given up.
 const RETRIES: [i64; 5] = [30, 2 * 60, 10 * 60, 60 * 60, 6 * 60 * 60];
-/// How long a conversation waits at most because the analyst asks for it, in seconds.
-const LONGEST_WAIT: i64 = 24 * 60 * 60;
-/// How many conversations are dropped in one transaction where none is read.
+/// The maximum wait in seconds that the analyst can request for a conversation.
+const MAX_WAIT: i64 = 24 * 60 * 60;
+/// The number of conversations that one transaction drops if there is no analyst.
 const DROPPED_AT_ONCE: u32 = 500;
 
 #[derive(Clone)]
 pub(super) struct Assessments {
     database: Arc<dyn Database>,
     clock: Arc<dyn Clock>,
-    /// Reads them; without one, nothing waits to be read.
+    /// The reader of conversations; without one, no conversation waits.
     analyst: Option<Arc<dyn Analyst>>,
-    /// The business that had the last turn: the next ones begin behind it.
+    /// The business served last: the next turn begins after it.
     after: BusinessId,
 }
 
-/// What becomes of a conversation.
+/// The next step for a conversation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Disposition {
-    /// The lead is to say this.
+    /// The assessment is stored on the lead.
     Apply(Assessment),
-    /// The lead stays as it is.
+    /// The lead stays unchanged.
     Finish,
-    /// It is read again after that many seconds.
+    /// It is read again after this number of seconds.
     Postpone(i64),
 }
 
@@ -76,7 +76,7 @@ impl Assessments {
         }
     }
 
-    /// Leases at most so many conversations.
+    /// Leases up to `limit` conversations.
     async fn take(&mut self, limit: usize, time_limit: Duration) -> Result<Vec<DueAssessment>, StoreError> {
         let (now, after) = (self.clock.now(), self.after);
         let lease = now.plus_seconds(lease_seconds(time_limit));
@@ -91,13 +91,13 @@ impl Assessments {
         Ok(taken)
     }
 
-    /// Has conversations read, and takes more as others end.
+    /// Reads due conversations, and takes more as others end.
     async fn read_due(&mut self, analyst: &Arc<dyn Analyst>, shutdown: &Shutdown) -> Result<Round, BoxError> {
         let mut under_way = JoinSet::new();
         let (mut begun, mut is_drained) = (0, false);
         let mut failure = None;
         loop {
-            // All that have ended, so that as many are taken at once.
+            // Collects all that have ended, so that as many are taken at once.
             while let Some(ended) = under_way.try_join_next() {
                 failure = failure.or(failure_of(ended));
             }
@@ -105,16 +105,16 @@ impl Assessments {
             if free > 0 && !is_drained && failure.is_none() && !shutdown.is_requested() {
                 match self.take(free, analyst.time_limit()).await {
                     Ok(taken) => {
-                        // Fewer than there is room for may be one business's share, and not all that waits.
+                        // Fewer than there is room for may be one business's share, not everything that waits.
                         is_drained = taken.is_empty();
                         begun += taken.len();
                         for due in taken {
                             let (job, analyst) = (self.clone(), Arc::clone(analyst));
                             under_way.spawn_local(job.read(due, analyst, shutdown.clone()));
-                            time::sleep(PACE).await;
+                            time::sleep(START_INTERVAL).await;
                         }
                     }
-                    // What is under way comes to its end first.
+                    // Conversations in progress end first.
                     Err(error) => failure = Some(BoxError::from(error)),
                 }
             }
@@ -124,7 +124,7 @@ impl Assessments {
                     None if is_drained || failure.is_some() || begun >= PER_ROUND || shutdown.is_requested() => break,
                     None => {}
                 },
-                // A slow analyst does not keep the conversations waiting that have come since.
+                // A slow analyst does not delay conversations that became due since.
                 () = time::sleep(Self::REST), if is_drained && !under_way.is_empty() => is_drained = false,
             }
         }
@@ -135,7 +135,7 @@ impl Assessments {
         }
     }
 
-    /// Has one conversation read, and notes what came of it.
+    /// Has one conversation read, and records the outcome.
     async fn read(self, due: DueAssessment, analyst: Arc<dyn Analyst>, shutdown: Shutdown) -> Result<(), LeadError> {
         let begun = transact(&*self.database, async |session| {
             let read = begin_assessment(session, &due).await?;
@@ -147,14 +147,14 @@ impl Assessments {
         let Some(read) = begun.await? else { return Ok(()) };
         let disposition = match ask(analyst, due.business, &read, shutdown).await {
             Some(answer) => disposition_of(&due, answer),
-            // This server stops: the next one takes it at once.
+            // This server stops: another one takes it at once.
             None => Disposition::Postpone(0),
         };
         let now = self.clock.now();
         transact(&*self.database, async |session| match &disposition {
             Disposition::Apply(assessment) => {
                 let Some(business) = session.business(due.business).await? else {
-                    // Deleted a moment ago, and its leads with it.
+                    // The business was deleted a moment ago, and its leads with it.
                     session.finish_assessment(&due).await?;
                     return Ok(());
                 };
@@ -172,7 +172,7 @@ impl Assessments {
     }
 }
 
-/// What prevented a conversation from being read.
+/// Returns the failure that prevented a conversation from being read.
 fn failure_of(ended: Result<Result<(), LeadError>, JoinError>) -> Option<BoxError> {
     match ended {
         Ok(Ok(())) => None,
@@ -181,8 +181,8 @@ fn failure_of(ended: Result<Result<(), LeadError>, JoinError>) -> Option<BoxErro
     }
 }
 
-/// For how long a conversation is ours to have read, in seconds: longer than the analyst may take, so that no other server asks about it
-/// meanwhile. If this server dies, another one takes the conversation then.
+/// Returns the seconds for which this server leases a conversation: longer than the analyst may take, so that no other server
+/// asks about it meanwhile. If this server dies, another one takes the conversation after that time.
 fn lease_seconds(time_limit: Duration) -> i64 {
     i64::try_from(time_limit.as_secs())
         .unwrap_or(i64::MAX)
@@ -198,8 +198,7 @@ async fn ask(
     mut shutdown: Shutdown,
 ) -> Option<Result<Assessment, AnalystError>> {
     let (conversation, time_limit) = (read.clone(), analyst.time_limit());
-    // A task of its own: should it panic over what a stranger wrote, that conversation is the only one that it costs. It ends with
-    // the set.
+    // A task of its own: if it panics on untrusted text, only that conversation is lost. It ends with the set.
     let mut task = JoinSet::new();
     task.spawn(async move { analyst.assess(business, &conversation).await });
     let answered = tokio::select! {
@@ -217,7 +216,7 @@ async fn ask(
     })
 }
 
-/// Decides what comes of an answer, and logs what went wrong. What people wrote must not appear in the log.
+/// Decides the next step after an answer, and logs failures. Texts that people wrote must not appear in the log.
 fn disposition_of(due: &DueAssessment, answer: Result<Assessment, AnalystError>) -> Disposition {
     let DueAssessment {
         business,
@@ -238,7 +237,7 @@ fn disposition_of(due: &DueAssessment, answer: Result<Assessment, AnalystError>)
             match delay {
                 Some(&seconds) => {
                     let asked_for = retry_after.map_or(0, |after| i64::try_from(after).unwrap_or(i64::MAX));
-                    let seconds = seconds.max(asked_for.min(LONGEST_WAIT));
+                    let seconds = seconds.max(asked_for.min(MAX_WAIT));
                     tracing::warn!(%lead, %business, attempts, error = chain(&*source), "the analyst cannot be asked; it is tried again in {seconds} s");
                     Disposition::Postpone(seconds)
                 }
@@ -259,7 +258,7 @@ impl Job for Assessments {
         if let Some(analyst) = self.analyst.clone() {
             return self.read_due(&analyst, shutdown).await;
         }
-        // Nothing is kept for an analyst that may be set up one day: it would read what is long over.
+        // Nothing is kept for an analyst that may be configured later: it would read conversations that ended long ago.
         let dropped = transact(&*self.database, async |session| {
             session.drop_assessments(DROPPED_AT_ONCE).await
         });
@@ -308,7 +307,7 @@ mod tests {
         Never,
     }
 
-    /// Answers as its switch says, and remembers whom it was asked about.
+    /// Answers as its switch says, and records which leads it was asked about.
     #[derive(Default)]
     struct Switched {
         answer: Mutex<Answer>,
@@ -356,7 +355,7 @@ mod tests {
         job: Assessments,
     }
 
-    /// A database with a business for each number, which has as many leads that wait.
+    /// Makes a database with a business for each number, which is the number of its leads that wait.
     async fn stage(leads: &[usize]) -> Stage {
         let (database, clock, analyst) = (MemoryDatabase::default(), clock_at(0), Arc::new(Switched::default()));
         let mut session = database.begin().await.unwrap();
@@ -470,7 +469,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_analyst_that_asks_for_more_time_has_it_up_to_a_day() {
-        for (asked_for, given) in [(500, 500), (u64::MAX, LONGEST_WAIT)] {
+        for (asked_for, given) in [(500, 500), (u64::MAX, MAX_WAIT)] {
             let mut stage = stage(&[1]).await;
             stage.answers(Answer::Unavailable(Some(asked_for)));
             stage.round().await.unwrap();

@@ -1,6 +1,6 @@
-//! Measures what waits to be sent, for Prometheus.
+//! Measures the backlog of mails and webhooks, for Prometheus.
 //!
-//! It is measured here and not when the figures are read: so no reader, however often it comes, keeps the database busy.
+//! The measurement does not run when the metrics are read, so no reader, however frequent, keeps the database busy.
 
 use std::{sync::Arc, time::Duration};
 
@@ -30,7 +30,7 @@ impl BacklogGauges {
     }
 }
 
-/// Says what the figures mean.
+/// Registers the descriptions of the metrics.
 fn describe() {
     metrics::describe_gauge!(
         DELIVERIES,
@@ -64,10 +64,10 @@ impl Job for BacklogGauges {
     }
 }
 
-/// For how long something has been due, in seconds.
+/// Returns the seconds for which something has been due.
 fn age(due: Option<Moment>, now: Moment) -> f64 {
     let waited = due.map_or(0, |due| now.epoch_millis() - due.epoch_millis());
-    // Prometheus counts in floating point, in which this is exact for 285 thousand years.
+    // Prometheus uses floating-point numbers, in which this is exact for 285 thousand years.
     waited.max(0) as f64 / 1000.0
 }
 

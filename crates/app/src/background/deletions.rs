@@ -1,5 +1,5 @@
-//! Finishes deletions that are longer than one transaction: of contacts, leads, webhooks and businesses. And removes what lies
-//! outside of the database of what is deleted: the content of files, and mails in the spool that name an erased person.
+//! Finishes deletions that are longer than one transaction: of contacts, leads, webhooks and businesses. It also removes data
+//! of deleted records outside the database: the content of files, and mails in the spool that name an erased person.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -14,13 +14,13 @@ use forecourt_kernel::{BoxError, BusinessId, Clock, ContactId, Mailer, Person, S
 use super::job::{Job, Ports, Round};
 use crate::{output::chain, shutdown::Shutdown, transaction::transact};
 
-/// How many deletions take turns.
+/// The number of deletions that are processed in rotation.
 const AT_ONCE: u32 = 100;
-/// For how long a deletion is left alone that could not go on, in seconds.
-const SET_ASIDE: i64 = 10 * 60;
-/// How often the spool is searched for an erased person, in seconds: a mail may have been about to be sent.
+/// The time in seconds after which a deletion that failed is tried again.
+const RETRY_AFTER: i64 = 10 * 60;
+/// The interval in seconds at which the spool is searched for an erased person: a mail may have been about to be sent.
 const SEARCH_INTERVAL: i64 = 60;
-/// How many files of a deleted business are deleted at once.
+/// The number of files of a deleted business that are deleted at once.
 const FILES_AT_ONCE: usize = 200;
 
 #[derive(Clone)]
@@ -29,12 +29,12 @@ pub(super) struct Deletions {
     clock: Arc<dyn Clock>,
     files: Arc<dyn FileStore>,
     installation: Arc<str>,
-    /// Deletions that could not go on, and when to try again: they must not hold up the others.
+    /// Failed deletions, with the time of the next try: they must not hold up the others.
     set_aside: HashMap<OpenDeletion, Timestamp>,
     mailer: Arc<dyn Mailer>,
-    /// When the spool was last searched for an erased person.
+    /// The time of the last search of the spool for each erased person.
     searched: HashMap<(BusinessId, ContactId), Timestamp>,
-    /// Whether all digests of personal values are known to be keyed.
+    /// True once all digests of personal values are known to be keyed.
     keyed: bool,
 }
 
@@ -77,7 +77,7 @@ impl Deletions {
         Ok(if more { Round::More } else { Round::Done })
     }
 
-    /// Removes the mails of the spool that name people who were erased a short time ago.
+    /// Removes the mails in the spool that name people who were erased recently.
     async fn search_spool(&mut self) -> Result<(), BoxError> {
         let now = self.clock.now();
         let erased: Result<Vec<ErasedPerson>, StoreError> =
@@ -102,11 +102,11 @@ impl Deletions {
         Ok(())
     }
 
-    /// Goes on with a deletion by one part; whether that was not the last one.
+    /// Continues a deletion by one part. Returns true if it was not the last one.
     async fn go_on(&self, deletion: OpenDeletion) -> Result<bool, StoreError> {
         if deletion.kind == DeletionKind::Business {
             let more = self.delete_files(deletion.business).await;
-            // What is wrong with the files is no reason to leave the others alone.
+            // A fault in the files does not stop the deletion of other data.
             if more.map_err(|FileStoreError(error)| StoreError::Other(error))? {
                 return Ok(true);
             }
@@ -117,8 +117,8 @@ impl Deletions {
         .await
     }
 
-    /// Deletes some of the content that a business had; whether there was any. Nobody knows its business by another number, unless
-    /// the files are another installation's.
+    /// Deletes some of the content that a business had. Returns true if there was any. Files of another installation are left
+    /// alone: its businesses have the same ids.
     async fn delete_files(&self, business: BusinessId) -> Result<bool, FileStoreError> {
         if self.files.claim(&self.installation).await? != *self.installation {
             return Ok(false);
@@ -130,7 +130,7 @@ impl Deletions {
         Ok(!files.is_empty())
     }
 
-    /// The deletions that are to go on.
+    /// Returns the deletions to continue.
     async fn open(&mut self) -> Result<Vec<OpenDeletion>, StoreError> {
         let now = self.clock.now();
         self.set_aside.retain(|_, until| *until > now);
@@ -147,7 +147,7 @@ impl Job for Deletions {
     const NAME: &'static str = "deletions";
     const REST: Duration = Duration::from_secs(1);
 
-    /// Each deletion goes on by one part, so that a short one does not wait for the end of a long one.
+    /// Each deletion advances by one part, so that a short one does not wait for the end of a long one.
     async fn round(&mut self, shutdown: &Shutdown) -> Result<Round, BoxError> {
         let mut round = Round::Done;
         for deletion in self.open().await? {
@@ -157,13 +157,13 @@ impl Job for Deletions {
             match self.go_on(deletion).await {
                 Ok(true) => round = Round::More,
                 Ok(false) => {}
-                // Then the next deletion would fare no better.
+                // The next deletion would fail as well.
                 Err(unavailable @ StoreError::Unavailable(_)) => return Err(unavailable.into()),
                 Err(error) => {
                     let OpenDeletion { business, kind, record } = deletion;
                     tracing::error!(%business, ?kind, record, error = chain(&error), "a deletion could not go on");
                     self.set_aside
-                        .insert(deletion, self.clock.now().plus_seconds(SET_ASIDE));
+                        .insert(deletion, self.clock.now().plus_seconds(RETRY_AFTER));
                 }
             }
         }
@@ -237,11 +237,11 @@ mod tests {
             assert_eq!(job.round(&shutdown).await.unwrap(), expected);
             assert_eq!(left(&database), parts);
         }
-        // Each round looks for deletions, erased people and files.
+        // Each round queries deletions, erased people and files.
         let sessions = database.sessions();
         job.round(&shutdown).await.unwrap();
         assert_eq!(database.sessions(), sessions + 3, "what failed is set aside");
-        clock.advance(SET_ASIDE);
+        clock.advance(RETRY_AFTER);
         job.round(&shutdown).await.unwrap();
         assert_eq!(database.sessions(), sessions + 7, "and tried again later");
     }

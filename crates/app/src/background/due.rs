@@ -1,4 +1,4 @@
-//! Records whose time has come: closed leads that reopen, scheduled articles that become public.
+//! Records that are due: closed leads that reopen, scheduled articles that become public.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -18,28 +18,28 @@ use crate::{
     transaction::{UnitError, transact},
 };
 
-/// How many records a round deals with.
+/// The maximum number of records in a round.
 pub(super) const BATCH: u32 = 100;
-/// For how long a record is left alone that could not be dealt with, in seconds.
-pub(super) const SET_ASIDE: i64 = 10 * 60;
+/// The time in seconds after which a record that failed is tried again.
+pub(super) const RETRY_AFTER: i64 = 10 * 60;
 
-/// Work that comes up for a record at its time.
+/// Work on records that become due.
 pub(super) trait DueWork: Clone + 'static {
-    /// What logs and metrics call it.
+    /// Its name in logs and metrics.
     const NAME: &'static str;
     /// Identifies a record.
     type Id: Copy + Eq + Hash + Debug + Display + 'static;
-    /// Why a record could not be dealt with.
+    /// The reason why a record could not be processed.
     type Error: std::error::Error + UnitError + Send + Sync + 'static;
 
-    /// At most `limit` records whose time has come by `now`, and whose they are.
+    /// Returns at most `limit` records that are due by `now`, with their businesses.
     async fn due(
         session: &mut dyn Session,
         now: Timestamp,
         limit: u32,
     ) -> Result<Vec<(BusinessId, Self::Id)>, StoreError>;
 
-    /// Deals with a record, unless that has become needless.
+    /// Processes a record, unless it is no longer due.
     async fn perform(
         session: &mut dyn Session,
         clock: &dyn Clock,
@@ -48,12 +48,12 @@ pub(super) trait DueWork: Clone + 'static {
     ) -> Result<(), Self::Error>;
 }
 
-/// Deals with due records, each in a transaction of its own.
+/// Processes due records, each in a transaction of its own.
 #[derive(Clone)]
 pub(super) struct Due<W: DueWork> {
     database: Arc<dyn Database>,
     clock: Arc<dyn Clock>,
-    /// Records that could not be dealt with, and when to try again: they must not hold up the others.
+    /// Failed records, with the time of the next try: they must not hold up the others.
     set_aside: HashMap<W::Id, Timestamp>,
 }
 
@@ -70,7 +70,7 @@ impl<W: DueWork> Due<W> {
         }
     }
 
-    /// The records whose time has come, and whether there may be more of them.
+    /// Returns the records that are due, and whether there may be more of them.
     async fn due(&mut self) -> Result<(Vec<(BusinessId, W::Id)>, bool), StoreError> {
         let now = self.clock.now();
         self.set_aside.retain(|_, until| *until > now);
@@ -98,7 +98,7 @@ impl<W: DueWork> Job for Due<W> {
             });
             let Err(error) = performed.await else { continue };
             if let Some(StoreError::Unavailable(_)) = error.store_error() {
-                // Then the next record would fare no better.
+                // The next record would fail as well.
                 return Err(error.into());
             }
             tracing::error!(
@@ -108,7 +108,7 @@ impl<W: DueWork> Job for Due<W> {
                 error = chain(&error),
                 "a record whose time has come could not be dealt with"
             );
-            self.set_aside.insert(id, self.clock.now().plus_seconds(SET_ASIDE));
+            self.set_aside.insert(id, self.clock.now().plus_seconds(RETRY_AFTER));
         }
         Ok(if more { Round::More } else { Round::Done })
     }

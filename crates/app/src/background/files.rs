@@ -1,5 +1,5 @@
-//! Puts content aside that no record names: what an upload left that failed, or whose server died. What was put aside is deleted
-//! later. A slip of the operator's, such as another database beside the same files, costs none.
+//! Sets stored content aside that no record names: the remains of an upload that failed, or whose server died. Such content is
+//! deleted later. So a mistake of the operator, such as another database beside the same files, loses no file.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,15 +11,15 @@ use super::job::{Job, Ports, Round};
 use super::purge_pause::PurgePause;
 use crate::shutdown::Shutdown;
 
-/// How many files are compared at once.
+/// The number of files that are compared at once.
 const AT_ONCE: u32 = 500;
-/// How often everything is looked through, in seconds.
+/// The interval in seconds between complete comparisons.
 const EVERY: i64 = 6 * 3_600;
-/// How many of a hundred files may go. More are no leftovers: then the records are wrong, and not the files.
-const MOST_IN_A_HUNDRED: usize = 5;
-/// How many go in one round.
-const MOST: usize = 10_000;
-/// For how long a file is kept aside, in seconds.
+/// The maximum percentage of files that may be set aside. If there are more, the records are wrong, not the files.
+const MAX_PERCENT: usize = 5;
+/// The maximum number of files that are set aside in one round.
+const MAX_FILES: usize = 10_000;
+/// The time in seconds for which a file is kept aside.
 const KEPT_ASIDE: i64 = 7 * 24 * 3_600;
 
 #[derive(Clone)]
@@ -29,18 +29,18 @@ pub(super) struct FileSweep {
     clock: Arc<dyn Clock>,
     installation: Arc<str>,
     purge_pause: PurgePause,
-    /// When everything was last looked through.
+    /// The time of the last complete comparison.
     swept: Option<Timestamp>,
 }
 
-/// What is stored without a record.
+/// Stored files without a record.
 #[derive(Default)]
 struct Strays {
-    /// How many files are stored.
+    /// The number of stored files.
     stored: usize,
-    /// How many of them are stray.
+    /// The number of stray files.
     count: usize,
-    /// The first of these.
+    /// The first of the stray files.
     found: Vec<ListedFile>,
 }
 
@@ -64,7 +64,7 @@ impl FileSweep {
         }
     }
 
-    /// Compares what is stored with what is recorded; `None` if that was cut short.
+    /// Compares stored files with records; `None` if the comparison was interrupted.
     async fn strays(&self, shutdown: &Shutdown, now: Timestamp) -> Result<Option<Strays>, BoxError> {
         let mut strays = Strays::default();
         for business in self.files.businesses().await? {
@@ -82,7 +82,7 @@ impl FileSweep {
                 }
                 strays.stored += found.stored;
                 strays.count += found.orphans.len();
-                let room = MOST.saturating_sub(strays.found.len());
+                let room = MAX_FILES.saturating_sub(strays.found.len());
                 strays.found.extend(found.orphans.into_iter().take(room));
                 after = found.next;
                 if after.is_none() {
@@ -100,7 +100,7 @@ impl Job for FileSweep {
 
     async fn round(&mut self, shutdown: &Shutdown) -> Result<Round, BoxError> {
         let now = self.clock.now();
-        // By a clock that is ahead, what was stored a moment ago is old.
+        // By a clock that is ahead, a file stored a moment ago looks old.
         if self.purge_pause.is_paused() || self.swept.is_some_and(|swept| now < swept.plus_seconds(EVERY)) {
             return Ok(Round::Done);
         }
@@ -122,11 +122,11 @@ impl Job for FileSweep {
         let Some(Strays { stored, count, found }) = self.strays(shutdown, now).await? else {
             return Ok(Round::Done);
         };
-        if count.saturating_mul(100) > stored.saturating_mul(MOST_IN_A_HUNDRED) {
+        if count.saturating_mul(100) > stored.saturating_mul(MAX_PERCENT) {
             tracing::warn!(
                 stray = count,
                 files = stored,
-                "more than {MOST_IN_A_HUNDRED} in 100 files have no record, so none is put aside: see `forecourt files check`"
+                "more than {MAX_PERCENT} in 100 files have no record, so none is put aside: see `forecourt files check`"
             );
         } else if count > 0 {
             for file in &found {
@@ -171,7 +171,7 @@ mod tests {
         FileName::random(&Same(number), FileKind::Pdf)
     }
 
-    /// So many files with a record, and so many without one. The store in memory says of all that they are old.
+    /// Makes a store with files that have a record and files that have none. The store in memory reports all of them as old.
     async fn store(database: &MemoryDatabase, recorded: u8, stray: u8) -> Arc<MemoryFileStore> {
         let store = MemoryFileStore::default();
         for number in 0..recorded + stray {

@@ -1,4 +1,4 @@
-//! What Prometheus sees of background work.
+//! Metrics of background work for Prometheus.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use super::job::Round;
 const LAG: &str = "forecourt_background_lag_seconds";
 const LAST_ROUND: &str = "forecourt_background_last_round_timestamp_seconds";
 const FAILURES: &str = "forecourt_background_failures_total";
-/// Not `job`, which Prometheus sets itself.
+/// The label is not `job`, which Prometheus sets itself.
 const LABEL: &str = "task";
 
-/// Says what the figures mean.
+/// Registers the descriptions of the metrics.
 pub(super) fn describe() {
     metrics::describe_gauge!(
         LAG,
@@ -28,24 +28,24 @@ pub(super) fn describe() {
     metrics::describe_counter!(FAILURES, "Rounds that failed, by task");
 }
 
-/// The figures of one job.
+/// The metrics of one job.
 pub(super) struct Gauges {
     job: &'static str,
     clock: Arc<dyn Clock>,
-    /// When nothing was left to do. What is due now became due since then.
+    /// The time at which nothing was left to do. All work that is due now became due since then.
     caught_up: Timestamp,
 }
 
 impl Gauges {
-    /// The figures of a job that has nothing to do yet.
+    /// Makes the metrics of a job that has nothing to do yet.
     pub(super) fn new(job: &'static str, clock: Arc<dyn Clock>) -> Self {
-        // Known from the start, so that the first failure shows as an increase.
+        // Registered from the start, so that the first failure shows as an increase.
         metrics::counter!(FAILURES, LABEL => job).increment(0);
         let caught_up = clock.now();
         Self { job, clock, caught_up }
     }
 
-    /// Takes note of a round that has just ended.
+    /// Records a round that has just ended.
     pub(super) fn record(&mut self, outcome: &Result<Round, BoxError>) {
         let now = self.clock.now();
         let lag = self.lag_after(outcome, now);
@@ -64,7 +64,7 @@ impl Gauges {
     }
 }
 
-/// Prometheus counts in floating point, in which whole seconds are exact for 285 million years.
+/// Prometheus uses floating-point numbers, in which whole seconds are exact for 285 million years.
 fn seconds(whole: i64) -> f64 {
     whole as f64
 }

@@ -1,5 +1,5 @@
-//! Forgets what is past its time: answers kept for retries, events, the histories of webhooks, and removals of listings. And has
-//! the database do what it needs now and then.
+//! Purges old data: answers kept for retries, events, the histories of webhooks, and removals of listings. It also runs the
+//! regular maintenance of the database.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -15,22 +15,22 @@ use super::{
 };
 use crate::{shutdown::Shutdown, transaction::transact};
 
-/// How many answers, deliveries and events one transaction deletes: few enough, however long they are, that the lock delays no
-/// request noticeably.
+/// The number of answers, deliveries and events that one transaction deletes: few enough, however long they are, that the lock
+/// does not noticeably delay any request.
 const BATCH: u32 = 100;
-/// How often each purge is made, and the database does what it needs now and then.
+/// The interval between purges of a kind, and between maintenance runs of the database.
 const INTERVAL: Duration = Duration::from_secs(3_600);
-/// One purge takes what has aged in so many seconds: twice the interval.
+/// The seconds of aged data that one purge takes: twice the interval.
 const AGED_WITHIN: i64 = 2 * 3_600;
 
 const DAY: i64 = 86_400;
-/// For how long removals of listings are kept, in seconds (decisions §8).
+/// The time in seconds for which removals of listings are kept (decisions §8).
 const REMOVALS_KEPT: i64 = 30 * DAY;
 
 const PURGE_PAUSED: &str = "forecourt_purge_paused";
 
-/// What is forgotten, what the log calls it, and for how many seconds it is kept. The histories of webhooks come before what they
-/// refer to.
+/// The purged data, its name in the log, and the seconds for which it is kept. The histories of webhooks come before the rows
+/// that they refer to.
 const PURGES: [(Purged, &str, i64); 5] = [
     (Purged::Answers, "stored answers", <dyn IdempotencyStore>::KEPT_SECONDS),
     (Purged::Deliveries, "webhook deliveries", KEPT_DAYS * DAY),
@@ -44,9 +44,9 @@ pub(super) struct Housekeeping {
     database: Arc<dyn Database>,
     clock: Arc<dyn Clock>,
     pause: PurgePause,
-    /// When each purge was last begun.
+    /// The time at which each purge last began.
     purged: HashMap<Purged, Instant>,
-    /// When the database last did what it needs now and then.
+    /// The time of the last maintenance of the database.
     tidied: Option<Instant>,
 }
 
@@ -71,7 +71,7 @@ impl Housekeeping {
         }
     }
 
-    /// Forgets what has aged, but never so much at once that a clock that is wrong could empty a table.
+    /// Purges old data, but never so much at once that a wrong clock could empty a table.
     async fn purge(&self, what: Purged, name: &str, kept: i64, shutdown: &Shutdown) -> StoreResult<()> {
         let now = self.clock.now();
         let before = now.plus_seconds(-kept);
@@ -140,7 +140,7 @@ impl Job for Housekeeping {
                 break;
             }
             if is_due(self.purged.get(&what)) {
-                // Before it is begun: one that fails is not to take its share again at once.
+                // The time is set before the purge begins, so that one that fails does not take its share again at once.
                 self.purged.insert(what, Instant::now());
                 self.purge(what, name, kept, shutdown).await?;
             }
@@ -164,7 +164,7 @@ mod tests {
         shutdown::shutdown,
     };
 
-    /// A database with so many answers that are past their time, and the job.
+    /// Makes a database with old answers, and the job.
     async fn with_answers(count: u32) -> (MemoryDatabase, Housekeeping) {
         let database = MemoryDatabase::default();
         let mut session = database.begin().await.unwrap();
@@ -202,7 +202,7 @@ mod tests {
         let before = database.sessions();
         assert_eq!(job.round(&shutdown).await.unwrap(), Round::Done);
         assert_eq!(database.state().accounts.answers(), 0);
-        // For each kind its quota and one transaction; for the answers two more.
+        // One query of the quota and one transaction for each kind, and two more transactions for the answers.
         assert_eq!(database.sessions() - before, 2 * PURGES.len() + 2);
     }
 
@@ -215,7 +215,7 @@ mod tests {
             job.round(&shutdown).await.unwrap();
             assert_eq!(database.state().accounts.answers(), left);
         }
-        // The interval is over.
+        // This simulates the end of the interval.
         job.purged.clear();
         job.round(&shutdown).await.unwrap();
         assert_eq!(database.state().accounts.answers(), 24);

@@ -1,4 +1,4 @@
-//! What a job is, and what it works with.
+//! The trait of jobs, and the ports that they use.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -11,45 +11,45 @@ use forecourt_leads::Analyst;
 use super::PurgePause;
 use crate::shutdown::Shutdown;
 
-/// What a round left behind.
+/// The outcome of a round.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Round {
-    /// Nothing that is due.
+    /// No due work is left.
     Done,
-    /// Perhaps more of the same.
+    /// More work of the kind may be due.
     More,
 }
 
-/// A kind of work that comes up again and again. Clones work on the same things.
+/// A kind of recurring work. Clones share their state.
 pub(super) trait Job: Clone + 'static {
-    /// What logs and metrics call it.
+    /// Its name in logs and metrics.
     const NAME: &'static str;
-    /// How long it rests when nothing is left to do.
+    /// The time for which it rests when nothing is left to do.
     const REST: Duration;
 
-    /// Does what is due, up to a bound. Ends early if `shutdown` was requested, at a point where nothing is half done.
+    /// Processes due work, up to a bound. Ends early if `shutdown` was requested, at a point where nothing is half done.
     async fn round(&mut self, shutdown: &Shutdown) -> Result<Round, BoxError>;
 }
 
-/// What jobs work with.
+/// The ports that jobs use.
 #[derive(Clone)]
 pub(crate) struct Ports {
-    /// Where everything is kept.
+    /// The database.
     pub(crate) database: Arc<dyn Database>,
     /// The source of the current time.
     pub(crate) clock: Arc<dyn Clock>,
     /// Sends mails.
     pub(crate) mailer: Arc<dyn Mailer>,
-    /// Keeps the content of files.
+    /// Stores the content of files.
     pub(crate) files: Arc<dyn FileStore>,
-    /// Which installation this is, as the database says.
+    /// The installation's identifier, from the database.
     pub(crate) installation: Arc<str>,
-    /// Whether anything may be forgotten for its age.
+    /// Decides whether old data may be purged.
     pub(crate) purge_pause: PurgePause,
-    /// Reads the conversations of leads; `None` if none are to be read.
+    /// Reads the conversations of leads; `None` if none are read.
     pub(crate) analyst: Option<Arc<dyn Analyst>>,
     /// The keys that were seen in use.
     pub(crate) key_uses: Arc<KeyUses>,
-    /// Where mails lie that were written as files.
+    /// The folder of mails that are written as files.
     pub(crate) mail_folder: PathBuf,
 }

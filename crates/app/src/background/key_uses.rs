@@ -1,4 +1,4 @@
-//! Stores when keys were last used.
+//! Stores the times of the last uses of keys.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,10 +9,10 @@ use forecourt_kernel::{BoxError, StoreError};
 use super::job::{Job, Ports, Round};
 use crate::{shutdown::Shutdown, transaction::transact};
 
-/// How many keys one transaction stores.
+/// The number of keys that one transaction stores.
 const BATCH: usize = 100;
 
-/// Each key is stored at most once for an hour, so it can be done soon.
+/// The job that stores uses. Each key is stored at most once an hour, so storing can follow soon after the use.
 #[derive(Clone)]
 pub(super) struct StoringKeyUses {
     database: Arc<dyn Database>,
@@ -38,7 +38,7 @@ impl Job for StoringKeyUses {
     }
 }
 
-/// Stores what is noted; what cannot be stored stays noted.
+/// Stores the recorded uses; a use that cannot be stored stays recorded.
 ///
 /// # Errors
 /// [`StoreError`].

@@ -1,4 +1,4 @@
-//! Listings that change without their vehicle: those whose time is over, and all of a business whose file has changed.
+//! Updates listings that change without their vehicle: those that expire, and all of a business whose file has changed.
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,22 +14,22 @@ use super::{
 };
 use crate::{shutdown::Shutdown, transaction::transact};
 
-/// How many vehicles of a business one transaction looks at.
+/// The number of vehicles of a business that one transaction processes.
 const VEHICLES_AT_ONCE: u32 = 50;
-/// How many businesses a round looks for.
+/// The maximum number of businesses in a round.
 const BUSINESSES_AT_ONCE: u32 = 20;
-/// For so many seconds after a change of a business a server may still go on with what it was before.
+/// The seconds after a change of a business for which a server may still use its previous state.
 const SETTLED_AFTER: i64 = 5;
 
-/// Stands for a business that is still to be looked at once more.
+/// Marks a business that must be processed once more.
 const UNSETTLED: Timestamp = Timestamp::from_epoch_seconds(0);
 
-/// Whether every server knows of the business's latest change.
+/// Returns true if every server knows of the business's latest change.
 pub(crate) fn is_settled(business: &Business, now: Timestamp) -> bool {
     business.updated <= now.plus_seconds(-SETTLED_AFTER)
 }
 
-/// Takes listings off whose time is over.
+/// Removes expired listings.
 #[derive(Clone)]
 pub(super) struct Expiry;
 
@@ -60,7 +60,7 @@ impl DueWork for Expiry {
     }
 }
 
-/// Makes the listings of businesses anew.
+/// Makes the listings of businesses again.
 #[derive(Clone)]
 pub(super) struct Listings {
     database: Arc<dyn Database>,
@@ -73,7 +73,7 @@ impl Listings {
         Self { database, clock }
     }
 
-    /// Goes on with the listings of a business; `false` if nothing is left to be done, or another server does it.
+    /// Continues with the listings of a business; returns `false` if nothing is left to be done, or another server does it.
     async fn go_on(&self, business: BusinessId) -> Result<bool, StoreError> {
         transact(&*self.database, async |session| {
             let (Some(build), Some(business)) =
@@ -82,7 +82,7 @@ impl Listings {
                 return Ok(false);
             };
             let now = self.clock.now();
-            // What is made before every server knows of the change is made once more afterwards.
+            // Listings made before every server knows of the change are made once more afterwards.
             let of = if is_settled(&business, now) {
                 business.updated
             } else {
@@ -103,7 +103,7 @@ impl Listings {
             };
             let page = session.vehicles(business.id, &filter, &request).await?;
             for vehicle in page.items {
-                // Locked, so that it stays as it is until its listing is written.
+                // Locked, so that it does not change until its listing is written.
                 if let Some(vehicle) = session.lock_vehicle(business.id, vehicle.id).await? {
                     follow(session, &business, &vehicle, now).await?;
                 }

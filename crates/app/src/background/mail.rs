@@ -9,19 +9,19 @@ use tokio::{task::JoinSet, time};
 use super::job::{Job, Ports, Round};
 use crate::{output::chain, shutdown::Shutdown, transaction::transact};
 
-/// How many mails are sent at once.
+/// The number of mails that are sent at once.
 const BATCH: u32 = 8;
-/// For how long a mail is ours to send, in seconds. If this server dies meanwhile, another one sends it then.
+/// The time in seconds for which this server leases a mail. If it dies meanwhile, another one sends the mail after that time.
 const LEASE: i64 = 75;
-/// How long a mail may take to send: within the lease, so that no other server sends it too, and longer than a mailer of
-/// ours takes to give one up itself, since a mail that is cut off may be sent twice.
+/// The maximum time for sending a mail. It is within the lease, so that no other server sends the mail too. It is longer than
+/// our mailers try, since a mail that is cut off may be sent twice.
 const TIMEOUT: Duration = Duration::from_secs(55);
-/// How long a mail waits after each failed attempt, in seconds. After the last it is given up.
+/// The waits in seconds of a mail after each failed attempt. After the last one the mail is given up.
 const RETRIES: [i64; 5] = [60, 5 * 60, 30 * 60, 2 * 60 * 60, 6 * 60 * 60];
 
 const DROPPED: &str = "forecourt_mails_dropped_total";
 
-/// Says what the figures mean.
+/// Registers the descriptions of the metrics.
 pub(super) fn describe() {
     metrics::describe_counter!(
         DROPPED,
@@ -35,18 +35,18 @@ pub(super) struct MailSending {
     database: Arc<dyn Database>,
     clock: Arc<dyn Clock>,
     mailer: Arc<dyn Mailer>,
-    /// The business that had the last turn: the next ones begin behind it.
+    /// The business served last: the next turn begins after it.
     after: BusinessId,
-    /// The businesses that have sent as many mails as they may, and the day on which that was logged.
+    /// The businesses that have reached their limit of mails, with the day on which that was logged.
     over_quota: HashMap<BusinessId, Date>,
 }
 
-/// What becomes of a mail.
+/// The next step for a mail.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Disposition {
-    /// It is out of our hands, for better or worse.
+    /// It was handed over, or is given up.
     Drop,
-    /// It is tried again after that many seconds.
+    /// It is tried again after this number of seconds.
     Retry(i64),
 }
 
@@ -94,7 +94,7 @@ impl MailSending {
         Ok(taken)
     }
 
-    /// Sends a mail and notes what became of it.
+    /// Sends a mail and records the outcome.
     async fn deliver(self, mail: PendingMail) -> Result<(), StoreError> {
         let sent = time::timeout(TIMEOUT, self.mailer.send(&mail.mail)).await;
         let sent = sent.unwrap_or_else(|_| Err(MailError::Failed("it took too long".into())));
@@ -108,7 +108,7 @@ impl MailSending {
     }
 }
 
-/// Checks how sending went, and logs it. Addresses and texts must not appear in the log.
+/// Checks the outcome of sending, and logs it. Addresses and texts must not appear in the log.
 fn disposition_of(mail: &PendingMail, sent: Result<(), MailError>) -> Disposition {
     let PendingMail {
         id, business, attempts, ..
@@ -182,7 +182,7 @@ mod tests {
         shutdown::shutdown,
     };
 
-    /// Answers as its switch says, and remembers what it was given.
+    /// Answers as its switch says, and records the mails that it was given.
     #[derive(Default)]
     struct Switched {
         answer: Mutex<Answer>,

@@ -1,4 +1,4 @@
-//! Removes mails that were written as files and have lain there for a week.
+//! Removes mails that were written as files a week ago.
 
 use std::{
     path::PathBuf,
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::shutdown::Shutdown;
 
-/// How long a mail is kept, in seconds.
+/// The time in seconds for which a mail is kept.
 const KEPT: i64 = 7 * 86_400;
 
 #[derive(Clone)]

@@ -1,8 +1,8 @@
-//! What a server does by itself, beside answering requests.
+//! The background work of a server.
 //!
-//! Every server runs every job; the database sees to it that no two do the same piece of work. A job works in rounds: one
-//! that leaves nothing behind is followed by a rest, one that leaves something by the next round at once, and one that
-//! fails by a pause that grows. A job never ends by itself.
+//! Every server runs every job; the database ensures that no two do the same piece of work. A job works in rounds. After a
+//! round that leaves nothing to do it rests, after one that leaves work the next round follows at once, and after one that
+//! fails there is a growing pause. A job never ends by itself.
 
 mod assessments;
 mod backlog;
@@ -53,20 +53,20 @@ pub(crate) use webhooks::{DeliveryBuffer, Sending};
 
 /// The pause after the first failed round of several, and the longest one.
 const FIRST_BACKOFF: Duration = Duration::from_secs(1);
-const LONGEST_BACKOFF: Duration = Duration::from_secs(60);
+const MAX_BACKOFF: Duration = Duration::from_secs(60);
 
-/// The jobs at work.
+/// The running jobs.
 pub(crate) struct Background {
     jobs: JoinSet<()>,
     sender: JoinSet<()>,
 }
 
 impl Background {
-    /// Starts all jobs; they end when `shutdown` is requested. To be called inside a [`LocalSet`](tokio::task::LocalSet):
-    /// jobs mostly wait, so one thread is enough for all of them.
+    /// Starts all jobs; they end when `shutdown` is requested. Call it inside a [`LocalSet`](tokio::task::LocalSet): jobs
+    /// mostly wait, so one thread is enough for all of them.
     ///
-    /// Webhooks are sent as `sending` says until `sending_ends`: which is to be requested when no request commits any more. What
-    /// waits is measured if somebody can read the figures: `is_measured`.
+    /// Webhooks are sent as `sending` specifies until `sending_ends`, which must be requested only when no request commits any
+    /// longer. The backlog is measured if the metrics can be read: `is_measured`.
     pub(crate) fn start(
         ports: &Ports,
         storage: Storage,
@@ -107,7 +107,8 @@ impl Background {
             .spawn_local(supervise(job, Arc::clone(&ports.clock), shutdown.clone()));
     }
 
-    /// Waits until all jobs but the sending of webhooks have ended, for at most `patience`. Those that have not are cut off.
+    /// Waits until all jobs except the sending of webhooks have ended, for at most `patience`. Then the remaining ones are
+    /// cancelled.
     pub(crate) async fn jobs_ended(&mut self, patience: Duration) {
         ended(&mut self.jobs, patience).await;
         self.jobs.abort_all();
@@ -126,10 +127,10 @@ async fn ended(tasks: &mut JoinSet<()>, patience: Duration) {
     }
 }
 
-/// Works until the end is requested, even if the job panics.
+/// Runs the job until the end is requested, even if it panics.
 async fn supervise<J: Job>(job: J, clock: Arc<dyn Clock>, mut shutdown: Shutdown) {
     loop {
-        // A task of its own, so that a panic (which the log has) ends that and nothing else.
+        // A task of its own, so that a panic (which is in the log) ends only that task.
         let mut task = JoinSet::new();
         task.spawn_local(work(
             job.clone(),
@@ -137,14 +138,14 @@ async fn supervise<J: Job>(job: J, clock: Arc<dyn Clock>, mut shutdown: Shutdown
             shutdown.clone(),
         ));
         task.join_next().await;
-        if shutdown.within(LONGEST_BACKOFF).await {
+        if shutdown.within(MAX_BACKOFF).await {
             return;
         }
         tracing::warn!(job = J::NAME, "the job is started again");
     }
 }
 
-/// Sends webhooks until the end is requested, even if that panics.
+/// Sends webhooks until the end is requested, even after a panic.
 async fn supervise_sending(ports: Ports, sending: Sending, mut shutdown: Shutdown) {
     loop {
         let mut task = JoinSet::new();
@@ -157,7 +158,7 @@ async fn supervise_sending(ports: Ports, sending: Sending, mut shutdown: Shutdow
     }
 }
 
-/// Works until the end is requested.
+/// Runs rounds until the end is requested.
 async fn work<J: Job>(mut job: J, mut gauges: Gauges, mut shutdown: Shutdown) {
     let mut pause = None;
     while !shutdown.is_requested() {
@@ -171,7 +172,7 @@ async fn work<J: Job>(mut job: J, mut gauges: Gauges, mut shutdown: Shutdown) {
                 if round == Round::More { Duration::ZERO } else { J::REST }
             }
             Err(error) => {
-                // Trouble that lasts is logged once.
+                // A lasting failure is logged once.
                 if pause.is_none() {
                     tracing::error!(
                         job = J::NAME,
@@ -187,7 +188,7 @@ async fn work<J: Job>(mut job: J, mut gauges: Gauges, mut shutdown: Shutdown) {
 }
 
 fn longer(pause: Option<Duration>) -> Duration {
-    pause.map_or(FIRST_BACKOFF, |pause| (pause * 2).min(LONGEST_BACKOFF))
+    pause.map_or(FIRST_BACKOFF, |pause| (pause * 2).min(MAX_BACKOFF))
 }
 
 #[cfg(test)]
@@ -200,7 +201,7 @@ mod tests {
     use super::*;
     use crate::{memory::clock_at, shutdown::shutdown};
 
-    /// Plays rounds from a script, then requests the end.
+    /// Runs rounds from a script, then requests the end.
     #[derive(Clone)]
     struct Scripted {
         script: Arc<Mutex<Vec<Result<Round, &'static str>>>>,

@@ -1,4 +1,4 @@
-//! Keeps a clock that has jumped ahead from making everything look old.
+//! Prevents a clock that has jumped ahead from making all data look old.
 
 use std::time::Duration;
 
@@ -6,19 +6,19 @@ use forecourt_dealership::Database;
 use forecourt_kernel::{Clock, StoreResult};
 use tokio::time::Instant;
 
-/// The newest record of a database in use is never so much older than the time, in seconds.
+/// The maximum age in seconds of the newest record of a database in use.
 const MAX_SILENCE: i64 = 2 * 86_400;
-/// For how long nothing is forgotten where it is, whatever the clock says meanwhile.
-const PAUSE: Duration = Duration::from_secs(86_400);
+/// The time for which nothing is purged if the newest record is older, whatever the clock shows meanwhile.
+const PAUSE_TIME: Duration = Duration::from_secs(86_400);
 
-/// Says whether anything may be forgotten for its age.
+/// Decides whether old data may be purged.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PurgePause {
     until: Option<Instant>,
 }
 
 impl PurgePause {
-    /// Compares the clock with what is stored, before this server stores anything.
+    /// Compares the clock with the newest stored record, before this server stores anything.
     ///
     /// # Errors
     /// As the store's.
@@ -35,11 +35,11 @@ impl PurgePause {
              right; nothing is purged for the next 24 hours"
         );
         Ok(Self {
-            until: Some(Instant::now() + PAUSE),
+            until: Some(Instant::now() + PAUSE_TIME),
         })
     }
 
-    /// Whether nothing may be forgotten now.
+    /// Returns true if nothing may be purged now.
     pub(crate) fn is_paused(self) -> bool {
         self.until.is_some_and(|until| Instant::now() < until)
     }
@@ -67,7 +67,10 @@ mod tests {
         let paused = after_silence(40).await;
         assert!(paused.is_paused());
         let left = paused.until.unwrap() - Instant::now();
-        assert!(left <= PAUSE && left > PAUSE - Duration::from_secs(600), "{left:?}");
+        assert!(
+            left <= PAUSE_TIME && left > PAUSE_TIME - Duration::from_secs(600),
+            "{left:?}"
+        );
         let over = PurgePause {
             until: Some(Instant::now()),
         };

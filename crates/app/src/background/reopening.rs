@@ -34,7 +34,7 @@ impl DueWork for Reopening {
     ) -> Result<(), LeadError> {
         match session.business(business).await? {
             Some(business) => reopen_lead(session, clock, &business, lead).await,
-            // Deleted a moment ago, and the lead with it.
+            // The business was deleted a moment ago, and the lead with it.
             None => Ok(()),
         }
     }
@@ -52,7 +52,7 @@ mod tests {
     use crate::{
         background::{
             Job as _, Round,
-            due::{BATCH, Due, SET_ASIDE},
+            due::{BATCH, Due, RETRY_AFTER},
         },
         memory::{FixedClock, MemoryDatabase, clock_at},
         sample::testing::{a_business, a_lead},
@@ -68,7 +68,7 @@ mod tests {
         business: BusinessId,
     }
 
-    /// A database with a business that has closed this many leads until the second day of the epoch.
+    /// Makes a database with a business that has this number of leads, closed until the second day of the epoch.
     async fn stage(leads: usize) -> Stage {
         let (database, clock) = (MemoryDatabase::default(), clock_at(0));
         let mut session = database.begin().await.unwrap();
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(job.round(&shutdown).await.unwrap(), Round::Done);
         assert_eq!(database.sessions(), before + 1, "it is left alone");
         database.arrange(|state| state.leads.set_readable(broken, true));
-        clock.advance(SET_ASIDE);
+        clock.advance(RETRY_AFTER);
         job.round(&shutdown).await.unwrap();
         assert_eq!(reopened(&database), 2);
     }

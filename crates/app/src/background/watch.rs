@@ -1,4 +1,4 @@
-//! Watches what the database says of itself: the epoch, which another server or a command may have raised, and the time.
+//! Watches the database's epoch, which another server or a command may have raised, and its time.
 
 use std::{sync::Arc, time::Duration};
 
@@ -8,7 +8,7 @@ use forecourt_storage::{Storage, WriteBlock};
 use super::job::{Job, Round};
 use crate::{shutdown::Shutdown, system::SystemRandom};
 
-/// How far this server's clock may be off the database's, in milliseconds.
+/// The maximum offset in milliseconds between this server's clock and the database's.
 const MAX_CLOCK_OFFSET: i64 = 5 * 60 * 1000;
 
 #[derive(Clone)]
@@ -44,19 +44,19 @@ impl Watch {
 
 impl Job for Watch {
     const NAME: &'static str = "watch";
-    /// All servers are to know a new epoch within 5 seconds.
+    /// All servers must know a new epoch within 5 seconds.
     const REST: Duration = Duration::from_secs(2);
 
     async fn round(&mut self, _: &Shutdown) -> Result<Round, BoxError> {
         match self.look().await {
-            // Others report an outage; when it is over, this one is to look at once.
+            // Other jobs report an outage; this one must look again as soon as it is over.
             Ok(()) | Err(StoreError::Unavailable(_)) => Ok(Round::Done),
             Err(error) => Err(error.into()),
         }
     }
 }
 
-/// Says by how much this server's clock is off the database's, if that is too much.
+/// Describes the offset between this server's clock and the database's, if it is too large.
 pub(crate) fn clock_fault(offset: Option<i64>) -> Option<String> {
     let offset = offset.filter(|offset| offset.abs() > MAX_CLOCK_OFFSET)?;
     let direction = if offset > 0 { "ahead of" } else { "behind" };

@@ -42,15 +42,15 @@ pub(super) async fn run(database: &dyn Database, command: BusinessCommand) -> Re
     }
 }
 
-/// What applying a file came to.
+/// The outcome of applying a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Applied {
-    /// There was no business of that tag.
+    /// There was no business with that tag.
     Created,
-    /// There was one, and it said something else.
+    /// There was one with other data.
     Updated,
-    /// There was one that said the same.
+    /// There was one with the same data.
     Unchanged,
 }
 
@@ -64,7 +64,7 @@ impl Applied {
     }
 }
 
-/// A business with what became of it.
+/// A business with the outcome.
 #[derive(Serialize)]
 struct AppliedDocument<'a> {
     result: Applied,
@@ -86,10 +86,10 @@ async fn apply_file(database: &dyn Database, path: &Path, format: Format) -> Res
     ))?)
 }
 
-/// Creates the business that the file declares, or changes the stored one of its tag. `path` is where the file is from.
+/// Creates the business that the file declares, or changes the stored one with its tag. `path` is the file's path.
 ///
 /// # Errors
-/// [`CommandError::File`] if it says what cannot be; [`CommandError::Store`].
+/// [`CommandError::File`] if the file is invalid; [`CommandError::Store`].
 pub(crate) async fn apply(
     database: &dyn Database,
     file: &BusinessFile,
@@ -100,7 +100,7 @@ pub(crate) async fn apply(
         file: path.to_owned(),
         source,
     };
-    // A channel that comes back begins empty, even if the command that dropped it was cut short.
+    // A channel that returns begins empty, even if the command that dropped it was interrupted.
     let stored = transact::<_, CommandError>(database, async |session| Ok(session.business_by_tag(&file.tag).await?));
     if let Some(stored) = stored.await? {
         leave_former_channels(database, &stored).await?;
@@ -129,8 +129,8 @@ pub(crate) async fn apply(
     Ok((business, result))
 }
 
-/// Takes the vehicles off the channels that the business no longer has, in small transactions, so that other writers can go on
-/// in between.
+/// Takes the vehicles off the channels that the business no longer has, in small transactions between which other writers can
+/// work.
 async fn leave_former_channels(database: &dyn Database, business: &Business) -> Result<(), CommandError> {
     for channel in &business.catalogue.former_channels {
         while transact::<_, CommandError>(database, async |session| {
@@ -169,7 +169,7 @@ async fn list(database: &dyn Database, format: Format) -> Result<(), CommandErro
     Ok(output::table(["ID", "TAG", "NAME", "STATE", "PLAN"], &rows)?)
 }
 
-/// Makes the operator at the terminal type the tag of the business that is to be deleted.
+/// Asks the operator at the terminal to type the tag of the business to be deleted.
 fn confirm(tag: &str) -> Result<(), CommandError> {
     let stdin = io::stdin();
     if !stdin.is_terminal() {
@@ -183,7 +183,7 @@ fn confirm(tag: &str) -> Result<(), CommandError> {
     typed(tag, &mut stdin.lock())
 }
 
-/// Whether the next line is the tag.
+/// Checks that the next line is the tag.
 fn typed(tag: &str, lines: &mut impl BufRead) -> Result<(), CommandError> {
     let mut line = String::new();
     let read = lines.read_line(&mut line);
@@ -194,7 +194,7 @@ fn typed(tag: &str, lines: &mut impl BufRead) -> Result<(), CommandError> {
     }
 }
 
-/// What was deleted.
+/// The deleted business.
 #[derive(Serialize)]
 struct Deleted<'a> {
     id: i64,
@@ -211,7 +211,7 @@ async fn delete(database: &dyn Database, tag: &str, format: Format) -> Result<()
     })
     .await?;
     let Business { id, name, .. } = deleted;
-    // It is gone already. If this process ends before all of it is, a server goes on.
+    // It is gone already. If this process ends before all of its data is, a server continues.
     let rest = OpenDeletion {
         business: id,
         kind: DeletionKind::Business,
@@ -219,7 +219,7 @@ async fn delete(database: &dyn Database, tag: &str, format: Format) -> Result<()
     };
     let mut progress = Progress::count("parts deleted");
     let mut parts = 0;
-    // A server, which knows whose the files are, deletes their content first.
+    // A server, which knows the owner of the files, deletes their content first.
     while !has_files
         && transact::<_, CommandError>(database, async |session| Ok(session.continue_deletion(rest).await?)).await?
     {

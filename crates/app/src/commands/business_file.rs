@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::toml_text::line_of;
 
-/// Why a business's file cannot be used.
+/// The reason why a business's file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FileError {
     /// It cannot be read.
@@ -20,7 +20,7 @@ pub(crate) enum FileError {
     Unreadable {
         /// The file.
         file: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// Its name does not show its format.
@@ -33,10 +33,10 @@ pub(crate) enum FileError {
         file: PathBuf,
         /// The member's dot-path, or the line where that is unknown.
         place: String,
-        /// What is wrong.
+        /// The fault.
         message: String,
     },
-    /// It says what cannot be.
+    /// It has invalid values.
     #[error("{file}: {source}", file = .file.display())]
     Invalid {
         /// The file.
@@ -68,7 +68,7 @@ pub(crate) fn read(file: &Path) -> Result<BusinessFile, FileError> {
     })
 }
 
-/// What is wrong, and where.
+/// A fault, and its place.
 type Fault = (String, String);
 
 /// Reads a business from JSON.
@@ -97,7 +97,7 @@ fn from_toml(text: &str) -> Result<BusinessFile, Fault> {
     })
 }
 
-/// The path of a member, or the line if the fault is in none.
+/// Returns the path of a member, or the line if the fault is in none.
 fn place_of(path: &str, line: usize, message: String) -> Fault {
     let place = match path {
         "." => format!("line {line}"),
@@ -106,14 +106,14 @@ fn place_of(path: &str, line: usize, message: String) -> Fault {
     (place, message)
 }
 
-/// The message without the position that the parser appends: the path says where.
+/// Returns the message without the position that the parser appends: the path has the place.
 fn without_position(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let position = format!(" at line {} column {}", error.line(), error.column());
     text.strip_suffix(&position).map_or_else(|| text.clone(), str::to_owned)
 }
 
-/// A business in the shape of its file, with what storage knows besides.
+/// A business in the shape of its file, with the fields that only storage has.
 #[derive(Serialize)]
 pub(crate) struct BusinessDocument<'a> {
     id: i64,
@@ -134,13 +134,13 @@ pub(crate) struct BusinessDocument<'a> {
 }
 
 impl BusinessDocument<'_> {
-    /// The names of its state and its plan.
+    /// Returns the names of its state and its plan.
     pub(crate) fn state_and_plan(&self) -> [String; 2] {
         [name_of(self.state), name_of(self.plan)]
     }
 }
 
-/// The name that a value has in the file.
+/// Returns the name that a value has in the file.
 fn name_of(value: impl Serialize) -> String {
     serde_json::to_value(value)
         .ok()

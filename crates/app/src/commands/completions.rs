@@ -6,7 +6,7 @@ use clap_complete::{Shell, generate};
 use super::CommandError;
 use crate::{cli::Cli, output};
 
-/// Prints what completes the command line in a shell.
+/// Prints the completion script of a shell.
 ///
 /// # Errors
 /// [`CommandError::Output`].

@@ -1,4 +1,4 @@
-//! Why a command failed: one line for the operator.
+//! The reasons why a command failed, each as one line for the operator.
 
 use std::io;
 
@@ -27,7 +27,7 @@ pub(crate) enum CommandError {
     /// The log cannot be written.
     #[error(transparent)]
     Logging(#[from] LoggingError),
-    /// The parts do not come together.
+    /// The program could not be set up.
     #[error(transparent)]
     Wiring(#[from] WiringError),
     /// The database failed.
@@ -42,7 +42,7 @@ pub(crate) enum CommandError {
     /// The data for trying the API is invalid.
     #[error("the sample dealership cannot be made")]
     Demo(#[source] BoxError),
-    /// The system does not give what every server needs.
+    /// The system lacks a resource that every server needs.
     #[error("the server cannot be started")]
     Start(#[source] io::Error),
     /// No business has that tag.
@@ -51,21 +51,21 @@ pub(crate) enum CommandError {
     /// The deletion of a business was not confirmed.
     #[error("this deletes the business {0:?} and all that it owns: confirm it with --yes")]
     Unconfirmed(String),
-    /// What was typed is not the tag of the business that is to be deleted.
+    /// The typed text is not the tag of the business to be deleted.
     #[error("nothing was deleted: what was typed is not {0:?}")]
     Mistyped(String),
     /// No key has that id.
     #[error("there is no key {0}; `forecourt key list` shows those there are")]
     NoKey(KeyId),
-    /// A key that is no longer good has no successor.
+    /// A key that is no longer valid has no successor.
     #[error("the key {0} is revoked or has expired: create a new one")]
     DeadKey(KeyId),
     /// Some mails have not become leads; each was reported.
     #[error("{failed} of {of} mails were not imported")]
     Import {
-        /// How many.
+        /// The number of these mails.
         failed: usize,
-        /// Of how many.
+        /// The number of all mails.
         of: usize,
     },
     /// The content of files cannot be reached.
@@ -77,7 +77,7 @@ pub(crate) enum CommandError {
 }
 
 impl CommandError {
-    /// Whether the command failed because its output is no longer read.
+    /// Returns true if the command failed because its output is no longer read.
     pub(crate) fn is_broken_pipe(&self) -> bool {
         matches!(self, Self::Output(OutputError::Closed(error)) if error.kind() == io::ErrorKind::BrokenPipe)
     }
@@ -92,7 +92,7 @@ impl UnitError for CommandError {
     }
 
     fn is_conflict(&self) -> bool {
-        // A duplicate is a twin that was faster; run again, the unit finds what that one has stored.
+        // A duplicate means that another process was faster; run again, the unit finds its record.
         matches!(self, Self::Store(StoreError::Conflict | StoreError::Duplicate(_)))
     }
 }

@@ -14,7 +14,7 @@ use crate::{
     transaction::transact,
 };
 
-/// How many files are compared at once.
+/// The number of files that are compared at once.
 const AT_ONCE: u32 = 500;
 
 /// Runs a command on files.
@@ -30,14 +30,14 @@ pub(super) async fn run(
     check(database, files, format).await
 }
 
-/// What a comparison of records and content found.
+/// The findings of a comparison of records and content.
 #[derive(Debug, Default, Serialize)]
 struct CheckReport {
-    /// How many files there are.
+    /// The number of files.
     files: usize,
     /// Recorded files whose content is missing.
     missing: Vec<FoundFile>,
-    /// Content that no record names and that is older than a day; a running server puts it aside, if there is little of it.
+    /// Content that no record names and that is older than a day; a running server sets it aside, if there is little of it.
     orphans: Vec<FoundFile>,
 }
 
@@ -103,7 +103,7 @@ async fn check_business(
             name: name.to_string(),
         };
         for name in &found.missing {
-            // Deleted meanwhile, it is missing nothing.
+            // A file deleted meanwhile is not missing.
             if records.file(business, name).await?.is_some() {
                 report.missing.push(file(name));
             }

@@ -38,7 +38,7 @@ struct NewKeyDocument<'a> {
     token: String,
     scopes: ScopeSet,
     expires: Option<Timestamp>,
-    /// The addresses that it is bound to, if it is.
+    /// The addresses that it is bound to, if any.
     #[serde(skip_serializing_if = "<[IpNet]>::is_empty", serialize_with = "as_texts")]
     from: &'a [IpNet],
 }
@@ -50,7 +50,7 @@ fn as_texts<S: Serializer>(networks: &[IpNet], serializer: S) -> Result<S::Ok, S
 async fn create(database: &dyn Database, args: KeyArgs) -> Result<(), CommandError> {
     let KeyArgs {
         business,
-        // Said by the absence of the other.
+        // The absence of `business` has the same meaning.
         no_business: _,
         scopes,
         expires,
@@ -131,7 +131,7 @@ struct KeyDocument<'a> {
     revoked: Option<Timestamp>,
     /// The hour in which it was last used.
     last_used: Option<Timestamp>,
-    /// The addresses that it is bound to; none if it is not.
+    /// The addresses that it is bound to; empty if it is not.
     #[serde(serialize_with = "as_texts")]
     from: &'a [IpNet],
 }
@@ -197,7 +197,7 @@ async fn list(database: &dyn Database, tag: Option<&str>, format: Format) -> Res
     Ok(output::table(head, &rows)?)
 }
 
-/// A scope, and what needs it.
+/// A scope, and the operations that need it.
 #[derive(Serialize)]
 struct ScopeDocument {
     scope: &'static str,
@@ -210,7 +210,7 @@ struct OperationDocument {
     path: String,
 }
 
-/// Lists every scope; that needs no database.
+/// Lists every scope, without a database.
 ///
 /// # Errors
 /// [`CommandError`].
@@ -242,7 +242,7 @@ pub(super) fn scopes(format: Format) -> Result<(), CommandError> {
     Ok(output::table(["SCOPE", "OPERATIONS"], &rows)?)
 }
 
-/// When a key was revoked.
+/// A revoked key, with the time of its revocation.
 #[derive(Serialize)]
 struct RevokedDocument<'a> {
     key_id: &'a str,
@@ -255,7 +255,7 @@ async fn revoke(database: &dyn Database, id: &KeyId, format: Format) -> Result<(
         if !session.revoke_key(id, now).await? {
             return Err(CommandError::NoKey(id.clone()));
         }
-        // It may have been revoked before, and that stands.
+        // It may have been revoked before, and that time remains.
         Ok(session.credential(id).await?.and_then(|stored| stored.key.revoked))
     })
     .await?;
@@ -286,7 +286,7 @@ fn moment(moment: Option<Timestamp>) -> String {
     moment.map_or_else(|| "never".to_owned(), |moment| moment.date().to_string())
 }
 
-/// A moment as people read it, to the minute.
+/// Formats a moment for people, to the minute.
 fn minute_of(moment: Timestamp) -> String {
     let minute = moment.epoch_seconds().div_euclid(60);
     let (hour, minute) = (minute.div_euclid(60).rem_euclid(24), minute.rem_euclid(60));
@@ -366,7 +366,7 @@ mod tests {
             (new.expires, networks(&new.from), listed(new.scopes)),
             (None, "192.0.2.7/32".to_owned(), "leads:read".to_owned())
         );
-        // An expiry that is earlier stands.
+        // An earlier expiry remains.
         let expires = old.expires;
         key(&database, &format!("rotate {id} --overlap 3")).await.unwrap();
         assert_eq!(database.state().accounts.keys()[0].expires, expires);

@@ -35,12 +35,12 @@ pub(super) async fn run(database: &dyn Database, command: LeadCommand) -> Result
     import(database, &files, &business, format).await
 }
 
-/// What an import came to.
+/// The outcome of an import.
 #[derive(Debug, Serialize)]
 struct ImportReport {
     /// The business's tag.
     business: String,
-    /// In the order of the command line.
+    /// The mails, in the order of the command line.
     mails: Vec<ImportedMail>,
 }
 
@@ -51,7 +51,7 @@ struct ImportedMail {
     outcome: Outcome,
 }
 
-/// What became of a mail.
+/// The outcome of a mail.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[serde(tag = "outcome", rename_all = "lowercase")]
 enum Outcome {
@@ -64,12 +64,12 @@ enum Outcome {
     Known,
     /// No lead can be made of it.
     Failed {
-        /// Why.
+        /// The reason.
         error: String,
     },
 }
 
-/// Why the file of a mail was not read.
+/// The reason why the file of a mail was not read.
 #[derive(Debug, thiserror::Error)]
 enum MailFileError {
     #[error("the file cannot be read")]
@@ -78,7 +78,7 @@ enum MailFileError {
     NoMail(#[from] UnreadableMail),
 }
 
-/// Makes leads of mails, each in a transaction of its own. One that cannot be read holds up no other.
+/// Makes leads of mails, each in a transaction of its own. A mail that cannot be read does not stop the others.
 async fn import(database: &dyn Database, files: &[PathBuf], tag: &str, format: Format) -> Result<(), CommandError> {
     let business = transact::<_, CommandError>(database, async |session| business_of_tag(session, tag).await).await?;
     let mut mails = Vec::with_capacity(files.len());
@@ -140,7 +140,7 @@ async fn import_file(database: &dyn Database, business: &Business, file: &Path) 
 
 fn read_file(file: &Path) -> Result<ReceivedMail, MailFileError> {
     let mut mail = Vec::new();
-    // One byte more than a mail may have shows that it is too long.
+    // One byte beyond the maximum shows that the mail is too long.
     File::open(file)?
         .take(MAX_MAIL_BYTES as u64 + 1)
         .read_to_end(&mut mail)?;

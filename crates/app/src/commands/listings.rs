@@ -17,7 +17,7 @@ use crate::{
     transaction::transact,
 };
 
-/// How many vehicles one transaction looks at: few enough that other writers do not wait noticeably.
+/// The number of vehicles that one transaction processes: few enough that other writers do not wait noticeably.
 const AT_ONCE: u32 = 50;
 
 /// Runs a command on listings.
@@ -29,16 +29,16 @@ pub(super) async fn run(database: &dyn Database, command: ListingsCommand) -> Re
     rebuild_all(database, business.as_deref(), format).await
 }
 
-/// What a rebuild of the listings of a business came to.
+/// The outcome of rebuilding the listings of a business.
 #[derive(Debug, Serialize)]
 struct RebuildReport {
     /// The business's tag.
     business: String,
-    /// How many vehicles were looked at.
+    /// The number of vehicles that were processed.
     vehicles: u64,
-    /// How many listings there are now.
+    /// The number of listings now.
     listed: u64,
-    /// What was wrong, and is no more.
+    /// The differences that were corrected.
     differences: Vec<FoundDifference>,
 }
 
@@ -46,7 +46,7 @@ struct RebuildReport {
 struct FoundDifference {
     /// Vehicle id.
     id: i64,
-    /// missing, stale or extra.
+    /// The difference: missing, stale or extra.
     found: &'static str,
 }
 
@@ -93,8 +93,8 @@ fn print(report: &RebuildReport) -> Result<(), CommandError> {
     ))?)
 }
 
-/// Makes every listing of a business once more, in small transactions; after each, `progress` is given how many vehicles were
-/// looked at.
+/// Makes every listing of a business once more, in small transactions; after each, `progress` gets the number of processed
+/// vehicles.
 async fn rebuild_listings(
     database: &dyn Database,
     business: &Business,
@@ -106,7 +106,7 @@ async fn rebuild_listings(
         listed: 0,
         differences: Vec::new(),
     };
-    // What is made before every server knows of the change is made once more afterwards, by a server.
+    // A server makes listings once more that were made before every server knows of the change.
     let begun = is_settled(business, SystemClock.now()).then_some(Build {
         of: business.updated,
         below: Some(VehicleId::new(i64::MAX)),
@@ -135,7 +135,7 @@ async fn rebuild_listings(
         progress(report.vehicles);
         below = next;
     }
-    // What is left of vehicles that are no more.
+    // Listings left from vehicles that no longer exist.
     let mut after = Some(VehicleId::new(0));
     while let Some(behind) = after {
         let (ids, found) = transact::<_, CommandError>(database, async |session| {
@@ -161,8 +161,8 @@ async fn rebuild_listings(
     Ok(report)
 }
 
-/// Changes the note of how far the listings of a business have been made to what `to` makes of it, unless that is `None` or another
-/// transaction holds the note.
+/// Replaces the record of how far the listings of a business have been made by the result of `to`, unless that is `None` or
+/// another transaction holds the record.
 async fn move_build(
     database: &dyn Database,
     business: &Business,
@@ -182,7 +182,7 @@ async fn rebuild_listing(
     business: &Business,
     id: VehicleId,
 ) -> Result<Option<FoundDifference>, CommandError> {
-    // Locked, so that it stays as it is until its listing is written.
+    // Locked, so that it does not change until its listing is written.
     let vehicle = session.lock_vehicle(business.id, id).await?;
     let difference = rebuild(session, business, id, vehicle.as_ref(), SystemClock.now()).await?;
     Ok(difference.map(|difference: Difference| FoundDifference {
@@ -203,7 +203,7 @@ mod tests {
         session.lock_build(business).await.unwrap()
     }
 
-    /// Rebuilds the listings of a business that was last changed so many seconds ago.
+    /// Rebuilds the listings of a business that was last changed this number of seconds ago.
     async fn rebuilt(seconds: i64) -> (Option<Build>, Timestamp) {
         let database = MemoryDatabase::default();
         let mut session = database.begin().await.unwrap();

@@ -30,18 +30,18 @@ use crate::{
     wiring,
 };
 
-/// What is logged where the operator does not say: the HTTP library's own account of its threads is not worth a line.
+/// The default log filter of a server: the HTTP library's own lines on its threads are left out.
 const SERVER_LOG: &str = "info,actix_server=warn";
 const COMMAND_LOG: &str = "warn";
 
-/// Runs the command of the command line.
+/// Runs the command.
 ///
 /// # Errors
 /// [`CommandError`], not reported yet.
 pub(crate) fn run(cli: Cli) -> Result<(), CommandError> {
     let Cli { everywhere, command } = cli;
     if let Command::Completions { shell } = command {
-        // A shell that starts has no settings to be right or wrong.
+        // A shell that starts has no settings to validate.
         return completions::run(shell);
     }
     let mut options = everywhere.options;
@@ -51,7 +51,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), CommandError> {
         environment: std::env::vars_os().collect(),
         file: everywhere.config,
     })?;
-    // An operator who runs a server wants to see what it does; with another command, its result.
+    // The operator of a server wants to see its log; with another command, its result.
     let serving = matches!(command, Command::Serve(_));
     let _logging = logging::start(&settings, if serving { SERVER_LOG } else { COMMAND_LOG })?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -112,7 +112,7 @@ async fn open(settings: &Settings) -> Result<Arc<dyn Database>, CommandError> {
     Ok(wiring::open_database(settings, None).await?)
 }
 
-/// The business of that tag.
+/// Returns the business with that tag.
 ///
 /// # Errors
 /// [`CommandError::NoBusiness`], [`CommandError::Store`].

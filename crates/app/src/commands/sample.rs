@@ -12,10 +12,10 @@ use crate::{
     transaction::transact,
 };
 
-/// Over how many days made-up records are spread.
+/// The number of days over which made-up records are spread.
 const DAYS: i64 = 730;
 
-/// Makes up contacts, then vehicles, which may be theirs, then leads.
+/// Makes contacts, then vehicles, which may be theirs, then leads.
 ///
 /// # Errors
 /// [`CommandError::NoBusiness`], [`CommandError::Store`].

@@ -16,12 +16,12 @@ use crate::{
     wiring,
 };
 
-/// How long background work may take to come to its end.
+/// The maximum time for background work to end.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// How often figures are folded.
+/// The interval at which metrics are folded.
 const UPKEEP: Duration = Duration::from_secs(5);
 
-/// Serves until the process is asked to end.
+/// Serves until the process is told to end.
 ///
 /// # Errors
 /// [`CommandError`] if it cannot start.
@@ -53,7 +53,7 @@ pub(super) async fn serve(settings: &Settings, with_demo: bool) -> Result<(), Co
     });
     let buffer = Arc::new(buffer);
     let database = wiring::database(settings, &storage, &key, Arc::clone(&buffer) as Arc<_>);
-    // Before anything is written, which would be the newest record.
+    // Read before anything is written, which would be the newest record.
     let purge_pause = PurgePause::at_start(&*database, &SystemClock)
         .await
         .map_err(wiring::WiringError::Reach)?;
@@ -93,7 +93,7 @@ pub(super) async fn serve(settings: &Settings, with_demo: bool) -> Result<(), Co
         notifier,
         metrics.clone(),
     )?;
-    // From here on nothing can fail: what was accepted is answered before the process ends.
+    // From here on nothing can fail: accepted requests are answered before the process ends.
     let (trigger, ends) = shutdown();
     let (sending_trigger, sending_ends) = shutdown();
     let mut background = Background::start(&ports, storage, sending, &ends, sending_ends, metrics.is_some());
@@ -110,7 +110,8 @@ pub(super) async fn serve(settings: &Settings, with_demo: bool) -> Result<(), Co
     tracing::info!("{signal}: no new requests; finishing those that were accepted");
     trigger.pull();
     let stopped = async {
-        // First all that may commit, then the sender: so it is notified of every commit, and gives back what it does not send.
+        // First everything that may commit ends, then the sender: so it is notified of every commit, and gives back the
+        // deliveries that it does not send.
         tokio::join!(running.stop(), background.jobs_ended(TIMEOUT));
         if let Err(error) = background::store_key_uses(&*ports.database, &ports.key_uses).await {
             tracing::warn!(error = chain(&error), "the last use of some keys is not stored");
@@ -125,7 +126,7 @@ pub(super) async fn serve(settings: &Settings, with_demo: bool) -> Result<(), Co
     Ok(())
 }
 
-/// Says what is served where.
+/// Logs the addresses of the services.
 fn log_addresses(settings: &Settings, running: &Running, base_url: &str, facts: &DatabaseFacts) {
     let version = env!("CARGO_PKG_VERSION");
     let (database, bind) = (settings.database_url.shown(), running.address());
@@ -137,7 +138,7 @@ fn log_addresses(settings: &Settings, running: &Running, base_url: &str, facts: 
     }
 }
 
-/// Folds figures now and then, so that they do not pile up.
+/// Folds metrics regularly, so that samples do not pile up.
 async fn fold(metrics: Metrics, mut shutdown: Shutdown) {
     while !shutdown.within(UPKEEP).await {
         metrics.upkeep();

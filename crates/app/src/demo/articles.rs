@@ -1,4 +1,4 @@
-//! What the sample dealership writes on its website.
+//! The articles on the sample dealership's website.
 
 use forecourt_blogs::{ArticleBody, ArticleChanges, ArticleHead, ArticleStatus, Publication, PublicationTime};
 use forecourt_dealership::Session;
@@ -11,13 +11,13 @@ const SECONDS_PER_DAY: i64 = 86_400;
 
 #[derive(Deserialize)]
 struct Sample {
-    /// Negative for one that is scheduled.
+    /// The age in days; negative for an article that is scheduled.
     days_ago: i64,
     #[serde(flatten)]
     fields: ArticleChanges,
 }
 
-/// Stores the articles. They are a starting state, so no events report those that are public; one will report the others.
+/// Stores the articles. They are an initial state, so no events report the public ones; events will report the scheduled ones.
 pub(super) async fn load(session: &mut dyn Session, business: BusinessId, now: Timestamp) -> StoreResult<()> {
     let samples: Vec<Sample> =
         serde_json::from_str(FILE).map_err(|failure| StoreError::Other(BoxError::from(failure)))?;

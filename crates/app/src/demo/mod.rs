@@ -24,11 +24,11 @@ use crate::{
 
 /// The dealership's file.
 const FILE: &str = include_str!("business.json");
-/// How many leads it has of each status.
+/// The number of its leads in each status.
 const LEADS_PER_STATUS: u64 = 7;
-/// How many contacts it has.
+/// The number of its contacts.
 const CONTACTS: u64 = 40;
-/// How many vehicles it has of each stock type and in each state, what is for sale the newest.
+/// The number of its vehicles of each stock type and in each state; those for sale are the newest.
 const VEHICLES: &[(usize, StockType, VehicleStatus)] = &[
     (2, StockType::Appraisal, VehicleStatus::Added),
     (2, StockType::Appraisal, VehicleStatus::Appraised),
@@ -51,26 +51,26 @@ const VEHICLES: &[(usize, StockType, VehicleStatus)] = &[
     (3, StockType::InStock, VehicleStatus::Reserved),
     (24, StockType::InStock, VehicleStatus::ForSale),
 ];
-/// Over how many days vehicles and leads came in.
+/// The number of days over which vehicles and leads arrived.
 const DAYS: i64 = 30;
-/// Over how many days contacts did: most are older than the vehicles that they offer or supply.
+/// The number of days over which contacts did: most are older than the vehicles that they offer or supply.
 const CONTACT_DAYS: i64 = 365;
 const SEED: u64 = 1;
 
-/// What there is to try the API on.
+/// The data to try the API with.
 #[derive(Debug)]
 pub(crate) enum Demo {
-    /// The sample dealership, made just now, with the key to it.
+    /// The sample dealership, just created, with its key.
     Made(Token),
-    /// A database that has a business already; it was left alone.
+    /// A database that has a business already; it is unchanged.
     ThereAlready {
-        /// The tag of a business that it has.
+        /// The tag of one of its businesses.
         tag: String,
     },
 }
 
-/// Makes the sample dealership with contacts, vehicles in every state, leads in every status and a key with every scope, all
-/// or nothing, unless the database has a business.
+/// Creates the sample dealership with contacts, vehicles in every state, leads in every status and a key with every scope, all
+/// or nothing. Does nothing if the database has a business.
 ///
 /// # Errors
 /// [`CommandError::Store`].
@@ -116,7 +116,7 @@ pub(crate) async fn prepare(
     .await
 }
 
-/// The dealership's vehicles. The first of those that are for sale are one of each class.
+/// Returns the dealership's vehicles. The first of those for sale are one of each class.
 fn vehicles(stock: &mut Stock) -> Vec<Loaded<VehicleDraft>> {
     let states = VEHICLES
         .iter()

@@ -12,7 +12,7 @@ use forecourt_vehicles::{Media, MediaFile, Medium, VehicleDraft, VehicleStatus};
 use futures_util::{StreamExt as _, stream};
 use sha2::{Digest as _, Sha256};
 
-/// The paint of vehicles by the colours that they have, as red, green and blue.
+/// The paint of vehicles by their colours, as red, green and blue.
 const PAINTS: &[(&str, [u8; 3])] = &[
     ("Black", [38, 38, 42]),
     ("Blue", [38, 84, 168]),
@@ -22,20 +22,20 @@ const PAINTS: &[(&str, [u8; 3])] = &[
     ("Silver", [186, 190, 196]),
     ("White", [236, 236, 232]),
 ];
-/// The paint of the others.
+/// The paint of vehicles of other colours.
 const OTHER: [u8; 3] = [196, 140, 52];
 
 /// Draws photos and stores them.
 pub(crate) struct Gallery<'a> {
     pub(crate) files: &'a dyn FileStore,
     pub(crate) pictures: &'a dyn PictureMaker,
-    /// A drawing of a vehicle of that paint, as PNG.
+    /// Draws a vehicle with this paint, as PNG.
     pub(crate) draw: fn([u8; 3]) -> Vec<u8>,
     pub(crate) random: &'a dyn Random,
 }
 
 impl Gallery<'_> {
-    /// Gives each vehicle that is advertised a photo.
+    /// Gives each advertised vehicle a photo.
     pub(super) async fn hang(
         &self,
         session: &mut dyn Session,
@@ -43,7 +43,7 @@ impl Gallery<'_> {
         vehicles: &mut [Loaded<VehicleDraft>],
         now: Timestamp,
     ) -> StoreResult<()> {
-        // The same paint is drawn once.
+        // Each paint is drawn once.
         let mut drawn: BTreeMap<[u8; 3], Renditions> = BTreeMap::new();
         for Loaded { content: record, .. } in vehicles {
             let is_shown = matches!(

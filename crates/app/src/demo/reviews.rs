@@ -1,4 +1,4 @@
-//! What customers say of the sample dealership.
+//! The reviews of the sample dealership by customers.
 
 use forecourt_dealership::Session;
 use forecourt_kernel::{BoxError, BusinessId, StoreError, StoreResult, Timestamp};
@@ -13,7 +13,7 @@ const SECONDS_PER_DAY: i64 = 86_400;
 #[derive(Deserialize)]
 struct Sample {
     days_ago: i64,
-    /// What the site that it was written on says besides.
+    /// Further data of the site on which it was written.
     #[serde(default)]
     data: Map<String, Value>,
     #[serde(flatten)]

@@ -1,4 +1,4 @@
-//! What happens to the sample dealership's vehicles: they are listed, deposits are paid, customers drive, documents are kept.
+//! The history of the sample dealership's vehicles: listings, deposits, test drives and documents.
 
 use bytes::Bytes;
 use forecourt_accounts::Business;
@@ -18,14 +18,15 @@ use forecourt_vehicles::{
 
 use super::Gallery;
 
-/// How many of the newest vehicles are looked at: more than the dealership has.
+/// The maximum number of the newest vehicles that are read: more than the dealership has.
 const VEHICLES: u32 = 100;
 const HOUR: i64 = 3600;
 const DEPOSIT: Money = Money::from_minor(9_900);
-/// One page that says what it is, as small as PDF can be.
+/// A document of one page, as small as PDF can be.
 const DOCUMENT: &[u8] = include_bytes!("inspection.pdf");
 
-/// Lists what is advertised, has deposits paid for reservations, sends customers out on test drives, and keeps a document with two vehicles.
+/// Lists advertised vehicles, pays deposits for reservations, sends customers on test drives, and stores a document with two
+/// vehicles.
 pub(super) async fn load(
     session: &mut dyn Session,
     gallery: &Gallery<'_>,
@@ -43,7 +44,7 @@ pub(super) async fn load(
     let contacts = session.contacts(business.id, &filter, &newest, View::Simple).await?;
     let (mut reserved, mut for_sale) = (Vec::new(), Vec::new());
     for vehicle in vehicles.items {
-        // What is loaded is listed by a background job; here it is to be seen with the first request.
+        // Loaded vehicles are listed by a background job; here the first request must show them.
         follow(session, business, &vehicle, clock.now()).await?;
         match vehicle.content.status {
             VehicleStatus::Reserved => reserved.push(vehicle),
@@ -56,7 +57,7 @@ pub(super) async fn load(
     }
     for (at, vehicle) in for_sale.iter().take(2).enumerate() {
         keep_document(session, gallery, business, vehicle, clock.now()).await?;
-        // Both have been out; the second is still.
+        // Both have been on a drive; the second still is.
         let customer = contacts.items.get(at).map(|contact| contact.id);
         let yesterday = clock.now().plus_seconds(-26 * HOUR);
         let content = drive(customer, yesterday, Some(yesterday.plus_seconds(HOUR)));
@@ -71,7 +72,7 @@ pub(super) async fn load(
     Ok(())
 }
 
-/// Has the customer who reserved a vehicle pay a deposit by card.
+/// Pays a deposit by card for the customer who reserved a vehicle.
 async fn pay_deposit(
     session: &mut dyn Session,
     business: &Business,

@@ -1,4 +1,4 @@
-//! Lines gathered in memory and written together, since a system call for each would cost more than all else.
+//! Lines collected in memory and written together, since a system call for each would cost more than everything else.
 
 use std::{
     io::{self, Write},
@@ -11,15 +11,15 @@ use std::{
 use tracing::{Level, Metadata};
 use tracing_subscriber::fmt::MakeWriter;
 
-/// For how long a line may wait.
+/// The maximum time for which a line waits.
 const TIMEOUT: Duration = Duration::from_millis(100);
-/// How many bytes may wait before a thread that adds to them has to write them itself.
-const MOST_WAITING: usize = 1 << 20;
+/// The number of waiting bytes from which a thread that adds to them has to write them itself.
+const MAX_WAITING_BYTES: usize = 1 << 20;
 
 /// Lines on their way to an output.
 pub(super) struct LineBuffer {
     waiting: Mutex<Waiting>,
-    /// Wakes the flusher when lines wait, or when it is to end.
+    /// Wakes the flusher when lines wait, or when it must end.
     stirred: Condvar,
     output: Mutex<Output>,
 }
@@ -32,12 +32,12 @@ struct Waiting {
 
 struct Output {
     to: Box<dyn Write + Send>,
-    /// Takes the place of the lines that wait, so that both allocations are kept.
+    /// Replaces the buffer of the waiting lines, so that both allocations are reused.
     spare: Vec<u8>,
 }
 
 impl LineBuffer {
-    /// Gathers lines for `output`.
+    /// Makes a buffer for `output`.
     pub(super) fn new(output: impl Write + Send + 'static) -> Self {
         Self {
             waiting: Mutex::default(),
@@ -55,20 +55,20 @@ impl LineBuffer {
             self.stirred.notify_one();
         }
         waiting.lines.extend_from_slice(line);
-        let full = waiting.lines.len() >= MOST_WAITING;
+        let full = waiting.lines.len() >= MAX_WAITING_BYTES;
         drop(waiting);
         if urgent || full {
             self.flush();
         }
     }
 
-    /// Writes all lines that wait. When this returns, every line that was added before has left the process.
+    /// Writes all waiting lines. When this returns, every line added before has left the process.
     pub(super) fn flush(&self) {
-        // The output is locked first: the thread that takes lines is the next to write them, so they keep their order.
+        // The output is locked first: the thread that takes lines is the next to write them, so they stay in order.
         let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
         let spare = mem::take(&mut output.spare);
         let mut lines = mem::replace(&mut self.waiting().lines, spare);
-        // If the log cannot be written, there is nowhere to report it.
+        // If the log cannot be written, the failure cannot be reported anywhere.
         let _ = output.to.write_all(&lines).and_then(|()| output.to.flush());
         lines.clear();
         output.spare = lines;
@@ -78,7 +78,7 @@ impl LineBuffer {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sleeps until there are lines; then for as long as they may wait. Returns whether more are to be expected.
+    /// Sleeps until there are lines; then for as long as they may wait. Returns true if more are expected.
     fn wait(&self) -> bool {
         let idle = |waiting: &mut Waiting| waiting.lines.is_empty() && !waiting.ended;
         let waiting = self
@@ -100,7 +100,7 @@ pub(super) struct Flusher {
 }
 
 impl Flusher {
-    /// Starts to write what waits in `buffer`.
+    /// Starts to write the lines of `buffer`.
     pub(super) fn start(buffer: Arc<LineBuffer>) -> io::Result<Self> {
         let lines = Arc::clone(&buffer);
         let write = move || {
@@ -122,13 +122,13 @@ impl Drop for Flusher {
         self.buffer.waiting().ended = true;
         self.buffer.stirred.notify_all();
         if let Some(thread) = self.thread.take() {
-            // Its last act is to write what waits; if it panicked, the buffer's owner does so.
+            // Its last action is to write the waiting lines; if it panicked, the buffer's owner does so.
             let _ = thread.join();
         }
     }
 }
 
-/// Gives the subscriber something to write a line to.
+/// Gives the subscriber a writer for each line.
 #[derive(Clone)]
 pub(super) struct LineWriter(pub(super) Arc<LineBuffer>);
 
@@ -145,13 +145,13 @@ impl<'a> MakeWriter<'a> for LineWriter {
     fn make_writer_for(&'a self, of: &Metadata<'_>) -> Line<'a> {
         Line {
             buffer: &self.0,
-            // Trouble is logged at once: what caused it may end the process.
+            // A warning or an error is written at once: its cause may end the process.
             urgent: *of.level() <= Level::WARN,
         }
     }
 }
 
-/// Takes one line; the subscriber hands it over whole.
+/// Takes one line, which the subscriber passes whole.
 pub(super) struct Line<'a> {
     buffer: &'a LineBuffer,
     urgent: bool,
@@ -174,7 +174,7 @@ mod tests {
 
     use super::*;
 
-    /// An output that can be looked at.
+    /// An output whose content can be read.
     #[derive(Clone, Default)]
     struct Seen(Arc<Mutex<Vec<u8>>>);
 
@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn a_full_buffer_is_written_by_the_thread_that_fills_it() {
         let (buffer, seen) = buffer();
-        let line = vec![b'x'; MOST_WAITING];
+        let line = vec![b'x'; MAX_WAITING_BYTES];
         buffer.add(&line, false);
         assert_eq!(seen.text().len(), line.len());
     }

@@ -13,7 +13,7 @@ use tracing_subscriber::{EnvFilter, fmt::SubscriberBuilder, util::SubscriberInit
 use crate::settings::{LogFilter, LogFormat, Settings};
 use buffer::{Flusher, LineBuffer, LineWriter};
 
-/// Keeps log lines flowing. Dropping it writes those that are still waiting.
+/// Writes log lines in the background. Dropping it writes those that still wait.
 pub(crate) struct Logging {
     _flusher: Flusher,
 }
@@ -24,12 +24,12 @@ pub(crate) enum LoggingError {
     /// There is no thread to write them.
     #[error("no thread can be started for the log")]
     Thread(#[source] io::Error),
-    /// Something else writes this process's log already.
+    /// Another logger is installed in this process already.
     #[error("the log cannot be set up")]
     Taken(#[source] tracing_subscriber::util::TryInitError),
 }
 
-/// Starts to write log lines: those that the settings name, or else those that `default_filter` does.
+/// Starts to write log lines: those that the settings select, or else those that `default_filter` does.
 ///
 /// # Errors
 /// [`LoggingError`], on a second call for one.
@@ -60,7 +60,7 @@ pub(crate) fn start(settings: &Settings, default_filter: &str) -> Result<Logging
     Ok(Logging { _flusher: flusher })
 }
 
-/// A panic is a log line like any other, so that log collectors get it too; being an error, it is written at once.
+/// Logs a panic like any other failure, so that log collectors get it too; as an error, it is written at once.
 fn log_panic(panic: &PanicHookInfo<'_>) {
     let message = panic.payload_as_str().unwrap_or("no message");
     let place = panic.location().map(ToString::to_string).unwrap_or_default();

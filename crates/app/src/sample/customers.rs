@@ -25,7 +25,7 @@ pub(crate) struct Customers {
 }
 
 impl Customers {
-    /// A source of contacts that were made over `period`.
+    /// Makes a source of contacts that were created over `period`.
     pub(crate) fn new(business: &Business, seed: u64, period: Period) -> Self {
         let catalogue = &business.catalogue;
         let tags = catalogue.tags_of(TagResource::Contact);
@@ -42,11 +42,11 @@ impl Customers {
         }
     }
 
-    /// The `at`th of `count` contacts, in the order in which they were made, with when it was. None may log in: a login needs
+    /// Returns the `at`th of `count` contacts, in order of creation, with the time of creation. None may log in: a login needs
     /// an email that no other contact has, existing ones included.
     pub(crate) fn contact(&mut self, at: u64, count: u64) -> Loaded<ContactDraft> {
         let created = self.period.moment(&mut self.rng, at, count);
-        // Some of them have been corrected since, or had their licence checked.
+        // Some have been corrected since, or had their licence checked.
         let changed = chance(&mut self.rng, 45);
         let updated = if changed {
             let later = self.period.later(&mut self.rng, created, 600..200 * DAY);
@@ -111,7 +111,7 @@ impl Customers {
     }
 }
 
-/// A number of the form that a British one has, with letters that none has.
+/// Makes a number in the form of a British VAT number, with letters that none has.
 fn vat(rng: &mut impl Rng) -> String {
     format!(
         "GB {:03} {:04} XX",
@@ -136,7 +136,7 @@ fn address(rng: &mut impl Rng) -> Address {
     }
 }
 
-/// The birthday of a person of between 17 and 80 years, or so.
+/// Makes the birthday of a person aged about 17 to 80.
 fn birthday(rng: &mut impl Rng) -> Option<Date> {
     let (year, month, day) = (
         rng.random_range(1946..2008),

@@ -1,11 +1,11 @@
-//! Reads the data files that stand beside the generators.
+//! Reads the data files beside the generators.
 
 use forecourt_contacts::ContactType;
 use forecourt_leads::LeadStatus;
 use forecourt_reference::{LeadChannel, LeadType, StockType, VehicleClass};
 use forecourt_vehicles::VehicleStatus;
 
-/// Declares the tables of a data file: a static for each, read at its first use from the lines below the heading of its name.
+/// Declares the tables of a data file: a static for each, read at its first use from the lines below the heading with its name.
 macro_rules! tables {
     ($file:literal: $($(#[$meta:meta])* $name:ident: $row:ty,)+) => {
         $(
@@ -28,7 +28,7 @@ pub(super) use tables;
 
 /// A row of a table, or one of its columns.
 pub(super) trait Row: Sized {
-    /// Takes as many columns as it needs.
+    /// Reads as many columns as it needs.
     fn read(columns: &mut dyn Iterator<Item = &'static str>) -> Option<Self>;
 }
 
@@ -45,7 +45,7 @@ impl Row for Vec<&'static str> {
     }
 }
 
-/// Reads a column by `FromStr`.
+/// Implements [`Row`] for types with `FromStr`, of one column.
 macro_rules! parsed {
     ($($type:ty),+) => {
         $(impl $crate::sample::data::Row for $type {
@@ -76,7 +76,7 @@ impl Row for VehicleStatus {
     }
 }
 
-/// A dash stands for nothing.
+/// A dash stands for `None`.
 impl<T: Row> Row for Option<T> {
     fn read(columns: &mut dyn Iterator<Item = &'static str>) -> Option<Self> {
         match columns.next()? {
@@ -98,14 +98,14 @@ impl<A: Row, B: Row, C: Row> Row for (A, B, C) {
     }
 }
 
-/// Lines without those that are empty or a comment.
+/// Returns the lines that are neither empty nor a comment.
 pub(super) fn lines(text: &'static str) -> impl Iterator<Item = &'static str> {
     text.lines()
         .map(str::trim)
         .filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
-/// The rows below the heading `[name]`, in upper or lower case. Rows that cannot be read are left out.
+/// Returns the rows below the heading `[name]`, in upper or lower case. Rows that cannot be read are left out.
 pub(super) fn table<R: Row>(text: &'static str, name: &str) -> Vec<R> {
     let heading = |line: &'static str| line.strip_prefix('[')?.strip_suffix(']');
     lines(text)

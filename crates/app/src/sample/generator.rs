@@ -16,7 +16,7 @@ use super::{
 };
 
 const DAY: i64 = 86_400;
-/// For how many seconds a lead counts as recent: much of what came in since is still open.
+/// The time in seconds for which a lead counts as recent: many that arrived since are still open.
 const RECENT: i64 = 14 * DAY;
 
 /// The time over which records were made.
@@ -27,7 +27,7 @@ pub(crate) struct Period {
 }
 
 impl Period {
-    /// That many days, up to the beginning of today: a moment that does not depend on when today a command is run.
+    /// Returns this number of days up to the beginning of today, so that the result does not depend on the time of day.
     pub(crate) fn days_before(now: Timestamp, days: i64) -> Self {
         Self {
             from: now.date().midnight().plus_seconds(-days * DAY),
@@ -35,13 +35,13 @@ impl Period {
         }
     }
 
-    /// When the `at`th of `count` records begins, if all keep the same distance.
+    /// Returns the start of the `at`th of `count` records, if all are equally far apart.
     fn start_of(&self, at: u64, count: u64) -> i64 {
         let seconds = i128::from(self.seconds) * i128::from(at) / i128::from(count.max(1));
         i64::try_from(seconds).unwrap_or(self.seconds)
     }
 
-    /// Some moment between the start of this record and that of the next.
+    /// Returns a random moment between the start of this record and that of the next.
     pub(super) fn moment(&self, rng: &mut impl Rng, at: u64, count: u64) -> Timestamp {
         let start = self.start_of(at, count);
         let next = self.start_of(at + 1, count);
@@ -53,24 +53,24 @@ impl Period {
         self.from.plus_seconds(offset)
     }
 
-    /// When it is over.
+    /// Returns the end of the period.
     pub(super) fn end(&self) -> Timestamp {
         self.from.plus_seconds(self.seconds)
     }
 
-    /// Some moment in the given number of seconds after `moment`, but not after the period.
+    /// Returns a random moment in the given number of seconds after `moment`, but not after the period.
     pub(super) fn later(&self, rng: &mut impl Rng, moment: Timestamp, seconds: std::ops::Range<i64>) -> Timestamp {
         moment.plus_seconds(rng.random_range(seconds)).min(self.end())
     }
 }
 
-/// How many of the leads come from contacts of the business, in percent.
+/// The percentage of leads that come from contacts of the business.
 const KNOWN_CONTACTS: u32 = 35;
 
-/// A lead, and the vehicle that it is about.
+/// A lead, and the vehicle that it concerns.
 pub(crate) type MadeLead = (Loaded<LeadDraft>, Option<VehicleId>);
 
-/// Whether a person who writes so asks about a vehicle of the business, and not about one of their own.
+/// Returns true if the writer of such a text asks about a vehicle of the business, not about their own.
 fn is_about_stock(status: LeadStatus, script: &Script) -> bool {
     let own = matches!(
         script.about,
@@ -94,7 +94,7 @@ pub(crate) struct Generator {
     known: ExistingRecords,
 }
 
-/// What a lead's free-form detail says.
+/// The values of a lead's free-form detail.
 #[derive(Serialize)]
 struct Detail<'a> {
     source: &'a str,
@@ -105,7 +105,7 @@ struct Detail<'a> {
 }
 
 impl Generator {
-    /// A source of leads that came in over `period`, some from contacts of the business and most about vehicles of it.
+    /// Makes a source of leads that arrived over `period`, some from contacts of the business and most about its vehicles.
     pub(crate) fn new(business: &Business, seed: u64, period: Period, known: ExistingRecords) -> Self {
         let catalogue = &business.catalogue;
         let lead_tags = catalogue.tags_of(TagResource::Lead);
@@ -120,7 +120,7 @@ impl Generator {
         }
     }
 
-    /// The `at`th of `count` leads, in the order in which they came in, with the vehicle that it is about.
+    /// Returns the `at`th of `count` leads, in order of arrival, with the vehicle that it concerns.
     pub(crate) fn lead(&mut self, at: u64, count: u64) -> MadeLead {
         let created = self.period.moment(&mut self.rng, at, count);
         let age = self.period.end().epoch_seconds() - created.epoch_seconds();
@@ -128,7 +128,7 @@ impl Generator {
         self.made(status, created)
     }
 
-    /// The same, with a status that is given.
+    /// Returns the same, with a given status.
     pub(crate) fn lead_with(&mut self, status: LeadStatus, at: u64, count: u64) -> MadeLead {
         let created = self.period.moment(&mut self.rng, at, count);
         self.made(status, created)
@@ -150,7 +150,7 @@ impl Generator {
         (lead, vehicle.map(|vehicle| vehicle.id))
     }
 
-    /// When a lead last changed: when it came in if nothing has happened to it since.
+    /// Returns the time of a lead's last change: its arrival if nothing has happened to it since.
     fn touched(&mut self, lead: &LeadDraft, created: Timestamp) -> Timestamp {
         let read = lead.ai.as_ref().and_then(|ai| ai.processed);
         let after = match lead.status {
@@ -211,7 +211,7 @@ impl Generator {
             message: &words.fill(script.message),
             url,
         });
-        // Only what the AI has read can have become junk by it.
+        // Only leads that the AI has read can have become junk because of it.
         let read = junk || chance(rng, 90);
         let oral = matches!(channel, LeadChannel::Phone | LeadChannel::Sms | LeadChannel::Whatsapp);
         let email = if oral && chance(rng, 70) {
@@ -257,7 +257,7 @@ impl Generator {
 
 fn detail(detail: &Detail<'_>) -> LeadData {
     let text = serde_json::to_string(detail);
-    // Text by text it is valid JSON, and far below the bound.
+    // Each text by itself is valid JSON, and far below the limit.
     text.and_then(|text| serde_json::from_str(&text)).unwrap_or_default()
 }
 
@@ -265,7 +265,7 @@ fn session(rng: &mut impl Rng) -> String {
     format!("{:016x}", rng.random::<u64>())
 }
 
-/// Some enquiries are about finance as well.
+/// Returns the types of an enquiry. Some are about finance as well.
 fn types(rng: &mut impl Rng, about: LeadType) -> Vec<LeadType> {
     let buying = matches!(
         about,
@@ -294,7 +294,7 @@ fn ai_read(rng: &mut impl Rng, script: &Script, junk: bool, created: Timestamp, 
     }
 }
 
-/// What has been touched mostly has one assignee, sometimes two.
+/// Returns the assignees. A lead that was touched mostly has one, sometimes two.
 fn assigned(rng: &mut impl Rng, status: LeadStatus, staff: &[StaffId]) -> Vec<StaffId> {
     let share = match status {
         LeadStatus::New => 25,
@@ -325,7 +325,7 @@ fn tags(rng: &mut impl Rng, taxonomy: &[String]) -> Vec<TagChoice> {
     tags
 }
 
-/// A few of the closed leads are to be looked at again within three months.
+/// Returns the day of reopening: a few of the closed leads reopen within three months.
 fn reopening(rng: &mut impl Rng, status: LeadStatus, after: Timestamp) -> Option<Date> {
     let wanted = status == LeadStatus::Closed && chance(rng, 4);
     wanted.then(|| after.plus_seconds(rng.random_range(1..=90) * DAY).date())

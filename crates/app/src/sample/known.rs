@@ -1,4 +1,4 @@
-//! What a business has that its made-up records refer to.
+//! The existing records of a business to which its made-up records refer.
 
 use forecourt_contacts::{Contact, ContactType};
 use forecourt_kernel::{ContactId, Timestamp, VehicleId};
@@ -8,17 +8,17 @@ use rand::Rng;
 
 use super::pick::any;
 
-/// How often a vehicle is looked for that was there at some moment.
+/// The number of tries to find a vehicle that was in stock at some moment.
 const TRIES: u32 = 12;
-/// Among how many of the vehicles that came in last one is looked for: people enquire about what is new.
+/// The number of the newest vehicles among which one is looked for: people enquire about new ones.
 const NEWEST: usize = 60;
-/// How many words the name of a vehicle may have, for a summary of 12 words to have room for it.
+/// The maximum number of words in the name of a vehicle, so that a summary of 12 words has room for it.
 const TITLE_WORDS: usize = 4;
 
-/// What a business has already, each list in the order in which it came in.
+/// The existing records of a business, each list in order of arrival.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ExistingRecords {
-    /// How many of its vehicles are for sale or reserved.
+    /// The number of its vehicles for sale or reserved.
     pub(crate) for_sale: u32,
     contacts: Vec<(ContactType, Vec<KnownContact>)>,
     vehicles: Vec<KnownVehicle>,
@@ -39,9 +39,9 @@ pub(crate) struct KnownContact {
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct KnownVehicle {
     pub(crate) id: VehicleId,
-    /// From when on people could enquire about it.
+    /// The time from which people could enquire about it.
     pub(crate) from: Timestamp,
-    /// Until when they could; `None` while they can.
+    /// The time until which they could; `None` while they can.
     pub(crate) until: Option<Timestamp>,
     /// Make and model.
     pub(crate) title: String,
@@ -50,7 +50,7 @@ pub(crate) struct KnownVehicle {
 }
 
 impl ExistingRecords {
-    /// A business that has nothing but so many vehicles for sale or reserved.
+    /// Makes a business that only has this number of vehicles for sale or reserved.
     pub(crate) fn new(for_sale: u32) -> Self {
         Self {
             for_sale,
@@ -58,7 +58,7 @@ impl ExistingRecords {
         }
     }
 
-    /// Adds a contact, which came in after those that are there.
+    /// Adds a contact, which arrived after the existing ones.
     pub(crate) fn add_contact(&mut self, contact: Contact) {
         let Contact {
             id, created, content, ..
@@ -79,7 +79,7 @@ impl ExistingRecords {
         }
     }
 
-    /// Adds a vehicle, which came in after those that are there, if people enquire about its kind. `address` is its public one.
+    /// Adds a vehicle, which arrived after the existing ones, if people enquire about its kind. `address` is its public one.
     pub(crate) fn add_vehicle(&mut self, vehicle: &Vehicle, address: String) {
         let content = &vehicle.content;
         let identity = &content.data.vehicle;
@@ -111,7 +111,7 @@ impl ExistingRecords {
         });
     }
 
-    /// A contact of one of these types that was there at that moment.
+    /// Returns a contact of one of these types who existed at that moment.
     pub(crate) fn contact_before(
         &self,
         rng: &mut impl Rng,
@@ -127,13 +127,13 @@ impl ExistingRecords {
         any(rng, &lists).and_then(|contacts| any(rng, contacts))
     }
 
-    /// A customer who was there at that moment, and whom an answer reaches.
+    /// Returns a customer who existed at that moment, and whom an answer reaches.
     pub(crate) fn customer_before(&self, rng: &mut impl Rng, moment: Timestamp) -> Option<&KnownContact> {
         let found = self.contact_before(rng, &[ContactType::Customer], moment);
         found.filter(|contact| !contact.email.is_empty() || !contact.mobile.is_empty())
     }
 
-    /// A vehicle that people could enquire about at that moment.
+    /// Returns a vehicle that people could enquire about at that moment.
     pub(crate) fn vehicle_there(&self, rng: &mut impl Rng, moment: Timestamp) -> Option<&KnownVehicle> {
         let count = self.vehicles.partition_point(|vehicle| vehicle.from <= moment);
         let newest = self.vehicles.get(count.saturating_sub(NEWEST)..count)?;

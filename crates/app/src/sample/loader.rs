@@ -1,4 +1,4 @@
-//! Puts made-up records into the database, many at a time.
+//! Stores made-up records in the database, many at a time.
 
 use std::time::{Duration, Instant};
 
@@ -11,16 +11,17 @@ use forecourt_vehicles::VehicleFilter;
 use super::{Customers, ExistingRecords, Generator, Stock};
 use crate::{progress::Progress, transaction::transact};
 
-/// How many records one transaction stores: enough that its fsync does not count, few enough that others get their turn and
-/// that SQLite has little to remember in case a statement fails, which it goes through at each insert.
+/// The number of records that one transaction stores: enough that its fsync does not matter, few enough that other writers do
+/// not wait long. SQLite also keeps an undo list for a failing statement, which it walks at each insert, so a batch must not be
+/// too long.
 const BATCH: u64 = 500;
 
-/// What was done.
+/// The result of loading.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LoadReport {
-    /// How many records were stored.
+    /// The number of stored records.
     pub(crate) records: u64,
-    /// How long it took.
+    /// The time that it took.
     pub(crate) took: Duration,
 }
 
@@ -41,7 +42,7 @@ pub(crate) async fn load_leads(
     .await
 }
 
-/// The same with contacts.
+/// Stores contacts in the same way.
 ///
 /// # Errors
 /// The store's.
@@ -58,7 +59,7 @@ pub(crate) async fn load_contacts(
     .await
 }
 
-/// The same with vehicles.
+/// Stores vehicles in the same way.
 ///
 /// # Errors
 /// The store's.
@@ -75,10 +76,10 @@ pub(crate) async fn load_vehicles(
     .await
 }
 
-/// How many of a business's contacts, and of its vehicles, made-up records refer to at most: the newest.
+/// The maximum number of a business's contacts, and of its vehicles, to which made-up records refer: the newest.
 const KNOWN: usize = 20_000;
 
-/// What a business has that its vehicles and leads are made up with.
+/// Reads the existing records to which a business's made-up vehicles and leads refer.
 ///
 /// # Errors
 /// The store's.
@@ -100,7 +101,7 @@ pub(crate) async fn existing(session: &mut dyn Session, business: &Business) -> 
     Ok(known)
 }
 
-/// The newest records of a list, the oldest of them first.
+/// Returns the newest records of a list, the oldest of them first.
 async fn newest<T>(mut read: impl AsyncFnMut(&PageRequest) -> StoreResult<Page<T>>) -> StoreResult<Vec<T>> {
     let mut found = Vec::new();
     let mut next = Some(Cursor::at([i64::MAX]));

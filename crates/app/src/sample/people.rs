@@ -1,4 +1,4 @@
-//! People who do not exist, with numbers and addresses that belong to nobody.
+//! People who do not exist, with numbers and addresses that are not in use.
 
 use std::fmt::Write;
 
@@ -16,15 +16,15 @@ tables! { "people.txt":
     DOMAINS: Weighted<&'static str>,
     LANDLINES: &'static str,
     STREETS: &'static str,
-    /// Towns with the county, and what their postcodes begin with.
+    /// Towns with their county and the beginning of their postcodes.
     TOWNS: (&'static str, &'static str, &'static str),
-    /// What companies are called after the name of their owner.
+    /// Words that follow the owner's name in the names of companies.
     TRADES: &'static str,
-    /// What contacts are to a business.
+    /// The types of contacts.
     TYPES: Weighted<ContactType>,
 }
 
-/// What mobile numbers begin with that the regulator keeps free for drama; three digits follow.
+/// The beginning of the mobile numbers that the regulator reserves for drama; three digits follow.
 const MOBILES: &str = "+447700900";
 
 /// A person who enquires.
@@ -45,7 +45,7 @@ impl Person {
         format!("{} {}", self.first_name, self.last_name)
     }
 
-    /// An address that may be theirs; with variations, since many share a name.
+    /// Makes an email address for the person, with variations, since many share a name.
     pub(super) fn email(&self, rng: &mut impl Rng) -> String {
         let mut email = String::with_capacity(40);
         email.push_str(self.first_name);
@@ -65,12 +65,12 @@ impl Person {
     }
 }
 
-/// A mobile number in E.164 that is never assigned.
+/// Makes a mobile number in E.164 that is never assigned.
 pub(super) fn mobile(rng: &mut impl Rng) -> String {
     format!("{MOBILES}{:03}", rng.random_range(0..1_000))
 }
 
-/// A landline number in E.164 that is never assigned.
+/// Makes a landline number in E.164 that is never assigned.
 pub(super) fn landline(rng: &mut impl Rng) -> String {
     format!("{}{:03}", *one(rng, &LANDLINES), rng.random_range(0..1_000))
 }

@@ -1,11 +1,11 @@
-//! Choosing at random, by weights.
+//! Random choice by weights.
 
 use rand::{Rng, RngExt};
 
-/// A value with how often it comes up in comparison with the others of its table.
+/// A value with its weight, which is relative to the others of its table.
 pub(super) type Weighted<T> = (u32, T);
 
-/// One of `table`, which has at least one entry, by weight.
+/// Returns one of `table`, which has at least one entry, by weight.
 pub(super) fn weighted<'a, T>(rng: &mut impl Rng, table: &'a [Weighted<T>]) -> &'a T {
     let total: u32 = table.iter().map(|(weight, _)| weight).sum();
     let mut left = rng.random_range(0..total);
@@ -15,21 +15,21 @@ pub(super) fn weighted<'a, T>(rng: &mut impl Rng, table: &'a [Weighted<T>]) -> &
         }
         left -= weight;
     }
-    // Not reached: `left` was below the sum of all weights.
+    // This is not reached: `left` was below the sum of all weights.
     &table[0].1
 }
 
-/// One of `list`, which has at least one entry, each as often as the others.
+/// Returns one of `list`, which has at least one entry, all with the same probability.
 pub(super) fn one<'a, T>(rng: &mut impl Rng, list: &'a [T]) -> &'a T {
     &list[rng.random_range(0..list.len())]
 }
 
-/// One of `list`, unless it is empty.
+/// Returns one of `list`, unless it is empty.
 pub(super) fn any<'a, T>(rng: &mut impl Rng, list: &'a [T]) -> Option<&'a T> {
     (!list.is_empty()).then(|| one(rng, list))
 }
 
-/// Whether something happens that does so `percent` times in a hundred.
+/// Returns true with a probability of `percent` in a hundred.
 pub(super) fn chance(rng: &mut impl Rng, percent: u32) -> bool {
     rng.random_range(0..100) < percent
 }

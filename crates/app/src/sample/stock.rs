@@ -32,9 +32,9 @@ use super::{
 };
 
 const DAY: i64 = 86_400;
-/// For how many seconds a vehicle counts as recent: most of what came in since is still there.
+/// The time in seconds for which a vehicle counts as recent: many that arrived since are still in stock.
 const RECENT: i64 = 120 * DAY;
-/// From which price on, in pounds, a price may be on application only.
+/// The price in pounds from which a price may be on application only.
 const DEAR: i64 = 60_000;
 
 /// An endless source of vehicles for one business. The same business, existing, seed and calls give the same vehicles.
@@ -46,12 +46,12 @@ pub(crate) struct Stock {
     staff: Vec<StaffId>,
     locations: Vec<String>,
     known: ExistingRecords,
-    /// How many more may be for sale, if there is a limit.
+    /// The number of further vehicles that may be for sale, if there is a limit.
     room: Option<u32>,
 }
 
 impl Stock {
-    /// A source of vehicles that came into the books over `period`.
+    /// Makes a source of vehicles that came into the books over `period`.
     pub(crate) fn new(business: &Business, seed: u64, period: Period, known: ExistingRecords) -> Self {
         let catalogue = &business.catalogue;
         let limit = business.settings.publish_limit;
@@ -67,8 +67,8 @@ impl Stock {
         }
     }
 
-    /// The `at`th of `count` vehicles, in the order in which they came in, with when it did. No more of them are for sale
-    /// than the business may have.
+    /// Returns the `at`th of `count` vehicles, in order of arrival, with its time. No more of them are for sale than the
+    /// business may have.
     pub(crate) fn vehicle(&mut self, at: u64, count: u64) -> Loaded<VehicleDraft> {
         let rng = &mut self.next();
         let kind = *weighted(rng, &KINDS);
@@ -89,7 +89,7 @@ impl Stock {
         self.made(rng, kind, class, status, created, at)
     }
 
-    /// The same, of a stock type and in a state that are given; of any class if none is.
+    /// Returns the same, with a given stock type and state; of any class if none is given.
     pub(crate) fn vehicle_with(
         &mut self,
         (kind, status): (StockType, VehicleStatus),
@@ -103,13 +103,14 @@ impl Stock {
         self.made(rng, kind, wanted.unwrap_or(usual), status, created, at)
     }
 
-    /// Each vehicle is drawn from a source of its own: what depends on the day, of one vehicle, changes nothing of others.
+    /// Returns the random source of the next vehicle. Each has its own, so that values of one vehicle that depend on the day do
+    /// not change others.
     fn next(&mut self) -> Xoshiro256PlusPlus {
         Xoshiro256PlusPlus::seed_from_u64(self.rng.random())
     }
 
-    /// Whether one more may be for sale, while `left` vehicles are still to come: of these the last are those that should
-    /// be, so that the room is not given away to the first.
+    /// Returns true if one more may be for sale, while `left` vehicles are still to come. Room is granted in
+    /// proportion to those that are left, so that the first ones do not use it all.
     fn takes_room(&mut self, rng: &mut impl Rng, left: u64) -> bool {
         let Some(room) = &mut self.room else {
             return true;
@@ -206,7 +207,7 @@ fn setting(rng: &mut impl Rng, terms: &Terms<'_>) -> Setting {
     }
 }
 
-/// Where it is advertised: what is for sale, or has been, on the website and mostly on the other channels too.
+/// Returns the channels of a vehicle: one that is or was for sale is on the website, and mostly on other channels too.
 fn channels(rng: &mut impl Rng, catalogue: &Catalogue, kind: StockType, status: VehicleStatus) -> Vec<String> {
     let published = matches!(kind, StockType::InStock | StockType::ToOrder) && status != VehicleStatus::Draft;
     let mut channels = Vec::new();
@@ -231,7 +232,7 @@ fn channel_options(channels: &[String]) -> ChannelOptions {
     }
 }
 
-/// Those that new vehicles of the stock type start with, ticked or not, and some of the others.
+/// Returns the tags that new vehicles of the stock type start with, ticked or not, and some others.
 fn tags(rng: &mut impl Rng, catalogue: &Catalogue, kind: StockType) -> Vec<TagChoice> {
     let mut tags = Vec::new();
     for tag in catalogue.tags_of(kind) {

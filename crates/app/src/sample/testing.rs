@@ -1,4 +1,4 @@
-//! What tests start from.
+//! Fixtures for tests.
 
 use forecourt_accounts::{Business, BusinessFile};
 use forecourt_kernel::Timestamp;
@@ -6,7 +6,7 @@ use forecourt_leads::LeadDraft;
 
 use super::{ExistingRecords, Generator, Period};
 
-/// A business with staff, sites, tags, locations and channels.
+/// Returns a business with staff, sites, tags, locations and channels.
 pub(crate) fn a_business() -> Business {
     let file: BusinessFile = serde_json::from_str(
         r##"{"tag": "acme", "name": "Acme Cars", "email": "office@acme.example", "website": "https://acme.example",
@@ -24,7 +24,7 @@ pub(crate) fn a_business() -> Business {
     file.apply(None, &[], Timestamp::from_epoch_seconds(0)).unwrap()
 }
 
-/// Any lead.
+/// Returns any lead.
 pub(crate) fn a_lead() -> LeadDraft {
     let period = Period::days_before(Timestamp::from_epoch_seconds(1_000_000_000), 1);
     Generator::new(&a_business(), 1, period, ExistingRecords::default())

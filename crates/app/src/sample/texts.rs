@@ -1,4 +1,4 @@
-//! What people write to a dealership, by what they write about.
+//! Texts that people write to a dealership, by their subject.
 
 use forecourt_leads::LeadStatus;
 use forecourt_reference::{LeadChannel, LeadType};
@@ -13,24 +13,24 @@ pub(super) struct Script {
     pub(super) about: LeadType,
     pub(super) subject: &'static str,
     pub(super) message: &'static str,
-    /// How ready to buy such a writer is, 1 to 5.
+    /// The writer's readiness to buy, 1 to 5.
     pub(super) rating: i64,
-    /// What the AI makes of it, in at most 12 words.
+    /// The AI's summary, in at most 12 words.
     pub(super) summary: &'static str,
     pub(super) reason: &'static str,
     pub(super) next_action: &'static str,
 }
 
 tables! { "enquiries.txt":
-    /// How leads come in, and what they say of it.
+    /// The channels of leads, with the source that each names.
     CHANNELS: Weighted<(LeadChannel, &'static str)>,
-    /// How leads stand that came in long ago, and lately.
+    /// The statuses of leads that came in long ago, and recently.
     OLD: Weighted<LeadStatus>,
     NEW: Weighted<LeadStatus>,
     SCRIPTS: Weighted<Script>,
     /// Junk mail.
     JUNK: Weighted<Script>,
-    /// Cars that people have themselves, or ask about without having seen one.
+    /// Cars that people own, or ask about without having seen one.
     CARS: &'static str,
     /// Days that people propose.
     DAYS: &'static str,
@@ -50,7 +50,7 @@ impl Row for Script {
     }
 }
 
-/// What is filled in.
+/// The values that are filled in.
 pub(super) struct Words<'a> {
     pub(super) car: &'a str,
     pub(super) name: &'a str,
@@ -59,7 +59,7 @@ pub(super) struct Words<'a> {
 }
 
 impl Words<'_> {
-    /// A text with everything filled in.
+    /// Returns a text with all placeholders filled in.
     pub(super) fn fill(&self, text: &str) -> String {
         let mut filled = String::with_capacity(text.len() + 48);
         let mut rest = text;

@@ -1,16 +1,16 @@
-//! Why the settings do not let the program start.
+//! The reasons why the settings do not let the program start.
 
 use std::{io, path::PathBuf};
 
 use super::value::Expected;
 
-/// A setting that is unknown, malformed, or does not go with another one. Each is one line that names it.
+/// A setting that is unknown, malformed, or in conflict with another one. Each is one line that names it.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SettingError {
-    /// An environment variable that looks like a setting and is none.
+    /// An environment variable that looks like a setting and is not one.
     #[error("{0} is no setting that this version knows (forecourt serve --help lists them)")]
     UnknownVariable(String),
-    /// A key of the file that is no setting.
+    /// A key of the file that is not a setting.
     #[error("{key:?} in {file} is no setting that this version knows (forecourt serve --help lists them)", file = .file.display())]
     UnknownKey {
         /// The file.
@@ -29,37 +29,37 @@ pub(crate) enum SettingError {
     /// A setting is given both by its value and by a file that holds it.
     #[error("{value} and {file} are the same setting: give one of them")]
     BothForms {
-        /// What gives its value.
+        /// The name under which its value is given.
         value: String,
-        /// What gives the file.
+        /// The name under which the file is given.
         file: String,
     },
     /// The file that holds a setting's value cannot be read.
     #[error("{name}: {file} cannot be read", file = .file.display())]
     UnreadableValue {
-        /// What names the file.
+        /// The name under which the file is given.
         name: String,
         /// The file.
         file: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
-    /// The file that holds a setting's value holds no such value.
+    /// The file that should hold a setting's value has no valid value.
     #[error("{name}: {file} {fault}", file = .file.display())]
     NoValue {
-        /// What names the file.
+        /// The name under which the file is given.
         name: String,
         /// The file.
         file: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         fault: &'static str,
     },
-    /// A value that the setting does not take.
+    /// A value that the setting does not accept.
     #[error("{name} {expected}{}", shown(.value.as_deref()))]
     Malformed {
         /// The variable, option or key that has the value.
         name: String,
-        /// What the value must be.
+        /// The expected form of the value.
         expected: Expected,
         /// The value, unless it is a secret.
         value: Option<String>,
@@ -69,7 +69,7 @@ pub(crate) enum SettingError {
     Missing {
         /// The variable of the setting that is missing.
         missing: &'static str,
-        /// The setting that needs it, and how it is set.
+        /// The setting that needs it, and its value.
         because: &'static str,
     },
     /// The file cannot be read.
@@ -77,17 +77,17 @@ pub(crate) enum SettingError {
     Unreadable {
         /// The file.
         file: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
-    /// The file is no TOML.
+    /// The file is not TOML.
     #[error("the settings file {file} is not valid TOML: line {line}: {message}", file = .file.display())]
     NotToml {
         /// The file.
         file: PathBuf,
-        /// Where the fault was noticed, counted from 1.
+        /// The line of the fault, counted from 1.
         line: usize,
-        /// What is wrong.
+        /// The fault.
         message: String,
     },
 }

@@ -1,4 +1,4 @@
-//! The settings of operators: where they are read, and how they are validated.
+//! The settings of operators: their sources and their validation.
 //!
 //! [`TABLE`] declares each setting once: variable, option, key, default, type and help follow from its line there.
 
@@ -31,7 +31,7 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Checks what no setting says alone.
+    /// Validates settings against each other.
     fn validate(&self) -> Result<(), SettingError> {
         let needed = [
             ("FORECOURT_LEAD_AI_URL", self.lead_ai_url.is_some()),
@@ -46,25 +46,25 @@ impl Settings {
         }
     }
 
-    /// The base of links to a server that listens on `bound`.
+    /// Returns the base of links to a server that listens on `bound`.
     pub(crate) fn base_url(&self, bound: SocketAddr) -> String {
         self.public_url
             .as_ref()
             .map_or_else(|| format!("http://{bound}"), |url| url.0.clone())
     }
 
-    /// The folder for mails that are not sent: those of a server without SMTP.
+    /// Returns the folder for mails that are not sent: those of a server without SMTP.
     pub(crate) fn mail_folder(&self) -> PathBuf {
         self.data_dir.join("mail")
     }
 
-    /// Where documents and media are kept.
+    /// Returns the location of documents and media.
     pub(crate) fn files_location(&self) -> FileLocation {
         let beside = || FileLocation::Folder(self.data_dir.join("files"));
         self.blob_url.clone().unwrap_or_else(beside)
     }
 
-    /// How webhooks are delivered.
+    /// Returns the policy of webhook delivery.
     pub(crate) fn webhook_policy(&self) -> Policy {
         Policy {
             schedule: Schedule::new(self.webhook_retry_offsets.0.clone()),
@@ -75,7 +75,7 @@ impl Settings {
         }
     }
 
-    /// How many requests a business may make.
+    /// Returns the limits on the requests of a business.
     pub(crate) const fn rate_limits(&self) -> RateLimits {
         RateLimits {
             per_minute: self.rate_limit_per_minute.0,

@@ -1,4 +1,4 @@
-//! The key that encrypts what must not be read from a stolen database, such as webhook secrets.
+//! The key that encrypts data that must not be readable in a stolen database, such as webhook secrets.
 
 use std::{
     fs::{self, OpenOptions},
@@ -19,12 +19,12 @@ use super::{
     value::{Expected, Secret, Value},
 };
 
-/// How many bytes a key has.
+/// The length of a key in bytes.
 const KEY_BYTES: usize = 32;
 /// The file in the data directory that holds a key which this program made.
 const FILE_NAME: &str = "secret.key";
 
-/// Base64 as people paste it, with or without the `=` at its end.
+/// Base64 as people paste it, with or without `=` at its end.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
@@ -47,7 +47,7 @@ impl Value for SecretKey {
     }
 }
 
-/// Why there is no key.
+/// The reason why there is no key.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SecretKeyError {
     /// Several servers may share the database, and all of them need the same key.
@@ -56,7 +56,7 @@ pub(crate) enum SecretKeyError {
          (`openssl rand -base64 32` makes one)"
     )]
     Required,
-    /// The file of the key holds something else.
+    /// The file of the key has other content.
     #[error("the secret key file {0} does not hold 32 bytes in base64")]
     Malformed(PathBuf),
     /// The file of the key can neither be read nor made.
@@ -64,15 +64,15 @@ pub(crate) enum SecretKeyError {
     File {
         /// The file.
         path: PathBuf,
-        /// What was tried: `read` or `made`.
+        /// The failed action: `read` or `made`.
         action: &'static str,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
 }
 
 impl Settings {
-    /// The key to work with: the one that is set, or with SQLite the one in the data directory, made if need be.
+    /// Returns the key: the configured one, or with SQLite the one in the data directory, which is created if it is missing.
     ///
     /// # Errors
     /// [`SecretKeyError`].
@@ -85,12 +85,13 @@ impl Settings {
     }
 }
 
-/// The key in `folder`, made on the first call. Any number of processes may call this at once: all get the same key.
+/// Returns the key in `folder`, which the first call creates. Any number of processes may call this at once: all get the same
+/// key.
 fn kept_key(folder: &Path, random: &dyn Random) -> Result<SecretKey, SecretKeyError> {
     let path = folder.join(FILE_NAME);
     if let Some(key) = read(&path)? {
-        // The process that made it may have been killed before it was durable. A key from elsewhere may lie in a folder that this
-        // account cannot open.
+        // The process that created it may have been killed before it was durable. A key from elsewhere may be in a folder that
+        // this account cannot open.
         let _ = sync_folder(folder);
         return Ok(key);
     }
@@ -99,7 +100,7 @@ fn kept_key(folder: &Path, random: &dyn Random) -> Result<SecretKey, SecretKeyEr
     let made = make(folder, &path, &key, random);
     match made {
         Ok(()) => Ok(SecretKey::new(key)),
-        // Another process was faster: its key counts.
+        // Another process was faster: its key is used.
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
             read(&path)?.ok_or_else(|| unusable(&path, "made", error))
         }
@@ -117,7 +118,7 @@ fn read(path: &Path) -> Result<Option<SecretKey>, SecretKeyError> {
     }
 }
 
-/// Writes the key so that it is in place whole or not at all, readable by its owner only, and never replaces another.
+/// Writes the key so that the file is complete or missing, readable by its owner only, and never replaces another.
 fn make(folder: &Path, path: &Path, key: &[u8; KEY_BYTES], random: &dyn Random) -> io::Result<()> {
     make_folder(folder)?;
     let mut suffix = [0; 8];
@@ -137,7 +138,7 @@ fn make(folder: &Path, path: &Path, key: &[u8; KEY_BYTES], random: &dyn Random) 
     placed
 }
 
-/// Makes a folder and those that it is in, durably, if they are missing.
+/// Creates a folder and its missing parents, durably.
 fn make_folder(path: &Path) -> io::Result<()> {
     if path.as_os_str().is_empty() || path.is_dir() {
         return Ok(());
@@ -150,7 +151,7 @@ fn make_folder(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes the names in a folder durable; the empty path is the current one.
+/// Makes the names in a folder durable; the empty path is the current folder.
 fn sync_folder(path: &Path) -> io::Result<()> {
     let path = if path.as_os_str().is_empty() {
         Path::new(".")

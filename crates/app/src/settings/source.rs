@@ -1,4 +1,4 @@
-//! Where settings come from, and which source counts: option, environment, file, default.
+//! The sources of settings and their precedence: option, environment, file, default.
 
 use std::{
     collections::BTreeMap,
@@ -15,33 +15,33 @@ use super::{
 };
 use crate::toml_text::line_of;
 
-/// What the environment variables of this program begin with.
+/// The prefix of this program's environment variables.
 const PREFIX: &str = "FORECOURT_";
-/// What those begin with that belong to its tests.
+/// The prefix of the variables of its tests.
 const TEST_PREFIX: &str = "FORECOURT_TEST_";
-/// What those begin with that Kubernetes injects next to a service named `forecourt`: its address, and that of each port.
+/// The prefixes of the variables that Kubernetes injects for a service named `forecourt`: its address, and that of each port.
 const INJECTED: [&str; 2] = ["FORECOURT_SERVICE_", "FORECOURT_PORT"];
-/// What looks like a setting and is not: the environment variables that `listen` takes a token and a signing secret from.
+/// Environment variables that look like settings and are not: `listen` takes a token and a signing secret from them.
 pub(crate) const TOKEN_VARIABLE: &str = "FORECOURT_TOKEN";
 pub(crate) const LISTEN_SECRET_VARIABLE: &str = "FORECOURT_LISTEN_SECRET";
-/// How long a file with a setting's value may be.
+/// The maximum length of a file with a setting's value.
 const MAX_VALUE_BYTES: u64 = 64 * 1024;
 
 /// The values that options of the command line gave, by the setting's key.
 pub(crate) type Options = BTreeMap<&'static str, String>;
 
-/// What is said outside this program's defaults.
+/// The inputs outside this program's defaults.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sources {
     /// The options of the command line.
     pub(crate) options: Options,
-    /// The environment variables, also those that are not for this program.
+    /// The environment variables, including those for other programs.
     pub(crate) environment: Vec<(OsString, OsString)>,
     /// The settings file, if there is one.
     pub(crate) file: Option<PathBuf>,
 }
 
-/// The texts that count, by the setting's key.
+/// The texts that apply, by the setting's key.
 #[derive(Default)]
 pub(super) struct Found(OfSource);
 
@@ -50,7 +50,7 @@ struct Given {
     form: Form,
     /// The value, or the path of the file that holds it.
     text: String,
-    /// Who said it, as a complaint about it names it.
+    /// The name of its source, for error messages.
     name: String,
     secret: bool,
 }
@@ -59,7 +59,7 @@ struct Given {
 type OfSource = BTreeMap<&'static str, Given>;
 
 impl Found {
-    /// Looks through all sources.
+    /// Reads all sources.
     pub(super) fn in_sources(sources: Sources) -> Result<Self, SettingError> {
         let mut found = Self::default();
         for setting in TABLE {
@@ -68,7 +68,7 @@ impl Found {
                 found.0.insert(setting.key, given);
             }
         }
-        // What comes later takes the place of what came before.
+        // Later sources replace earlier ones.
         if let Some(file) = &sources.file {
             found.0.extend(in_file(file)?);
         }
@@ -82,10 +82,10 @@ impl Found {
         Ok(found)
     }
 
-    /// The value of the setting of that key.
+    /// Returns the value of the setting with that key.
     pub(super) fn read<V: Value>(&self, key: &str) -> Result<V, SettingError> {
         let Some(given) = self.0.get(key) else {
-            // Only settings that may be left out have no default, and they read an empty text.
+            // Only optional settings have no default, and they accept an empty text.
             return V::read("").map_err(|expected| malformed(key.to_owned(), expected, None));
         };
         let Given {
@@ -96,7 +96,7 @@ impl Found {
         } = given;
         match form {
             Form::Value => {
-                // Where there is an @, a password may stand before it, even if the setting takes none.
+                // If there is an @, a password may stand before it, even if the setting takes none.
                 let shown = || (!secret && !text.contains('@')).then(|| text.clone());
                 V::read(text).map_err(|expected| malformed(name.clone(), expected, shown()))
             }
@@ -146,7 +146,7 @@ fn add(
     }
 }
 
-/// The value that a file holds, without the line break at its end.
+/// Returns the value in a file, without the line break at its end.
 fn value_in(file: &Path, name: &str) -> Result<String, SettingError> {
     let none = |fault| SettingError::NoValue {
         name: name.to_owned(),
@@ -154,7 +154,7 @@ fn value_in(file: &Path, name: &str) -> Result<String, SettingError> {
         fault,
     };
     let mut content = Vec::new();
-    // No more of it than that: it may be a device without an end.
+    // The read is limited, since the file may be a device without an end.
     let read = fs::File::open(file).and_then(|file| file.take(MAX_VALUE_BYTES + 1).read_to_end(&mut content));
     let unreadable = |source: io::Error| SettingError::UnreadableValue {
         name: name.to_owned(),
@@ -172,7 +172,8 @@ fn value_in(file: &Path, name: &str) -> Result<String, SettingError> {
     }
 }
 
-/// The settings among environment variables. An empty one is as good as none: that is how files of container tools leave one out.
+/// Returns the settings among environment variables. An empty one counts as missing, since files of container tools leave one
+/// out in this way.
 fn in_environment(variables: Vec<(OsString, OsString)>) -> Result<OfSource, SettingError> {
     let mut found = OfSource::new();
     for (variable, text) in variables {
@@ -239,7 +240,7 @@ fn malformed(name: String, expected: Expected, value: Option<String>) -> Setting
     SettingError::Malformed { name, expected, value }
 }
 
-/// A TOML value as a variable would say it; a list is separated by commas.
+/// Converts a TOML value to the text that a variable would have; a list is separated by commas.
 fn text_of(value: &toml::Value) -> Option<String> {
     match value {
         toml::Value::String(text) => Some(text.clone()),

@@ -1,4 +1,4 @@
-//! The one table of all settings: what a setting is called, what it takes, what it is for.
+//! The table of all settings: their names, values and purposes.
 
 use std::{net::SocketAddr, num::NonZeroU32, path::PathBuf};
 
@@ -15,14 +15,14 @@ use super::{
     },
 };
 
-/// Where a setting can be given as an option of the command line.
+/// The commands with an option for a setting.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Offer {
-    /// With every command.
+    /// All commands.
     Everywhere,
-    /// With `serve`.
+    /// Only `serve`.
     Serve,
-    /// Nowhere: a list of this machine's processes would show the secret.
+    /// None: a list of this machine's processes would show the secret.
     Nowhere,
 }
 
@@ -33,28 +33,28 @@ pub(crate) struct Setting {
     pub(crate) key: &'static str,
     /// Its environment variable.
     pub(crate) variable: &'static str,
-    /// Where it can be given as an option.
+    /// The commands that have it as an option.
     pub(crate) offer: Offer,
-    /// What the help calls its value.
+    /// The placeholder for its value in the help.
     pub(crate) placeholder: &'static str,
-    /// Its default: the text to read it from.
+    /// Its default, as a text to parse.
     pub(super) default: Option<&'static str>,
-    /// What the help says of that.
+    /// The default as the help shows it.
     pub(crate) default_shown: &'static str,
-    /// What it is for.
+    /// Its purpose.
     pub(crate) help: &'static str,
-    /// Whether its value is not to be shown.
+    /// True if its value must not be shown.
     pub(super) secret: bool,
-    /// Whether its option may stand alone.
+    /// True if its option may be used without a value.
     pub(crate) switch: bool,
 }
 
-/// What stands in the place of a setting's value.
+/// The form in which a setting's value is given.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Form {
     /// The value.
     Value,
-    /// The path of a file that holds it: how containers and service managers hand over secrets.
+    /// The path of a file that holds it, which is how containers and service managers pass secrets.
     File,
 }
 
@@ -63,7 +63,7 @@ macro_rules! settings {
         $(#[doc = $doc:literal])+
         $key:ident: $value:ty = $variable:literal, $offer:ident($placeholder:literal), $default:ident $shown:literal;
     )+) => {
-        /// All that can be set, checked.
+        /// All settings, validated.
         #[derive(Clone, Debug)]
         pub(crate) struct Settings {
             $($(#[doc = $doc])+ pub(crate) $key: $value,)+
@@ -85,7 +85,7 @@ macro_rules! settings {
         )+];
 
         impl Settings {
-            /// Reads every setting from the source that counts.
+            /// Reads every setting from its source.
             pub(super) fn read(found: &Found) -> Result<Self, SettingError> {
                 Ok(Self {
                     $($key: found.read(stringify!($key))?,)+
@@ -97,16 +97,16 @@ macro_rules! settings {
     (@default otherwise $shown:literal) => { None };
 }
 
-// `is` gives the default as it would be written; `otherwise` describes what happens without a value.
+// `is` gives the default as it would be written; `otherwise` describes the behaviour without a value.
 settings! {
-    /// Where the records are kept: sqlite://PATH (a file of this machine's) or postgres://USER:PASSWORD@HOST/DATABASE
+    /// The database for the records: sqlite://PATH (a file on this machine) or postgres://USER:PASSWORD@HOST/DATABASE
     database_url: DatabaseUrl = "DATABASE_URL", Nowhere("URL"), is "sqlite://data/forecourt.db";
     /// The folder for files, outgoing mail without an SMTP server, and the generated secret key
     data_dir: PathBuf = "FORECOURT_DATA_DIR", Everywhere("FOLDER"), is "data";
-    /// Which log lines go to standard error: off, error, warn, info, debug, trace, or levels by module such as
+    /// The log lines that go to standard error: off, error, warn, info, debug, trace, or levels by module such as
     /// info,forecourt=debug
     log: Option<LogFilter> = "FORECOURT_LOG", Everywhere("FILTER"), otherwise "info; warn for all but serve";
-    /// How log lines are written: text or json
+    /// The format of log lines: text or json
     log_format: LogFormat = "FORECOURT_LOG_FORMAT", Everywhere("FORMAT"), is "text";
 
     /// The address that the API listens on; GET /healthz and GET /readyz answer here too
@@ -117,41 +117,41 @@ settings! {
     public_url: Option<PublicUrl> = "FORECOURT_PUBLIC_URL", Serve("URL"), otherwise "http://<bind>";
     /// 32 bytes in base64 that encrypt secrets at rest; must be set with PostgreSQL
     secret_key: Option<SecretKey> = "FORECOURT_SECRET_KEY", Nowhere("BASE64"), otherwise "made on first start in the data folder";
-    /// How many requests a business may make in a UTC minute; 0 for any number
+    /// Maximum number of requests of a business in a UTC minute; 0 for any number
     rate_limit_per_minute: Limit = "FORECOURT_RATE_LIMIT_PER_MINUTE", Serve("N"), is "300";
-    /// How many requests a business may make in a UTC day; 0 for any number
+    /// Maximum number of requests of a business in a UTC day; 0 for any number
     rate_limit_per_day: Limit = "FORECOURT_RATE_LIMIT_PER_DAY", Serve("N"), is "10000";
     /// The Redis server through which several servers share their rate-limit counters
     redis_url: Option<RedisUrl> = "FORECOURT_REDIS_URL", Nowhere("URL"), otherwise "each server counts for itself";
-    /// How many failed authentications a minute from one address block it for 5 minutes; 0 for any number
+    /// Number of failed authentications a minute from one address that block it for 5 minutes; 0 for any number
     auth_failures_per_minute: Limit = "FORECOURT_AUTH_FAILURES_PER_MINUTE", Serve("N"), is "60";
-    /// Comma-separated addresses or CIDR ranges that are not let in
+    /// Comma-separated addresses or CIDR ranges that are blocked
     blocked_addresses: Networks = "FORECOURT_BLOCKED_ADDRESSES", Serve("LIST"), is "";
-    /// Comma-separated CIDR ranges of proxies whose X-Forwarded-For is believed
+    /// Comma-separated CIDR ranges of proxies whose X-Forwarded-For is trusted
     trusted_proxies: Networks = "FORECOURT_TRUSTED_PROXIES", Serve("LIST"), is "";
     /// Comma-separated origins whose pages may call the API from a browser, such as `https://shop.example`, or * for all
     cors_origins: CorsOrigins = "FORECOURT_CORS_ORIGINS", Serve("LIST"), is "";
-    /// Whether webhooks may go to http:// URLs and to private or loopback addresses; for development and tests only
+    /// Allow webhooks to go to http:// URLs and to private or loopback addresses; for development and tests only
     webhook_allow_insecure_targets: bool = "FORECOURT_WEBHOOK_ALLOW_INSECURE_TARGETS", Serve("BOOL"), is "false";
-    /// Whether a PostgreSQL may be used that can lose what it has confirmed (fsync or full_page_writes off); for tests only
+    /// Allow a PostgreSQL that can lose confirmed data (fsync or full_page_writes off); for tests only
     allow_unsafe_database: bool = "FORECOURT_ALLOW_UNSAFE_DATABASE", Serve("BOOL"), is "false";
-    /// When a failed webhook delivery is tried again: seconds after its first attempt
+    /// Times of the retries of a failed webhook delivery, in seconds after its first attempt
     webhook_retry_offsets: Offsets = "FORECOURT_WEBHOOK_RETRY_OFFSETS", Serve("LIST"), is "60,300,900,3600,10800,21600,43200,86400";
-    /// How long one webhook attempt may take, in seconds
+    /// Maximum time for one webhook attempt, in seconds
     webhook_timeout_seconds: NonZeroU32 = "FORECOURT_WEBHOOK_TIMEOUT_SECONDS", Serve("SECONDS"), is "10";
-    /// For how many seconds a record must rest before its update is delivered
+    /// Seconds for which a record must rest before its update is delivered
     webhook_settle_seconds: u32 = "FORECOURT_WEBHOOK_SETTLE_SECONDS", Serve("SECONDS"), is "3";
-    /// How many deliveries must fail for good in a row before their subscription is disabled
+    /// Number of deliveries in a row that must fail for good before their subscription is disabled
     webhook_disable_after: NonZeroU32 = "FORECOURT_WEBHOOK_DISABLE_AFTER", Serve("N"), is "10";
-    /// Where documents and media live: file://PATH or s3://BUCKET/PREFIX
+    /// The location of documents and media: file://PATH or s3://BUCKET/PREFIX
     blob_url: Option<FileLocation> = "FORECOURT_BLOB_URL", Serve("URL"), otherwise "file://<data folder>/files";
-    /// The server that mails are handed to: smtp://USER:PASSWORD@HOST or smtps://…
+    /// The server that sends mails: smtp://USER:PASSWORD@HOST or smtps://…
     smtp_url: Option<SmtpUrl> = "FORECOURT_SMTP_URL", Nowhere("URL"), otherwise "mails become .eml files in <data folder>/mail";
-    /// How many mails of a business may leave in a UTC day; 0 for any number
+    /// Maximum number of mails of a business in a UTC day; 0 for any number
     mails_per_business_per_day: Limit = "FORECOURT_MAILS_PER_BUSINESS_PER_DAY", Serve("N"), is "2000";
-    /// Who mails are from, such as Acme Cars <office@acme.example>
+    /// The sender of mails, such as Acme Cars <office@acme.example>
     mail_from: Option<Sender> = "FORECOURT_MAIL_FROM", Serve("SENDER"), otherwise "noreply at the host of the public URL";
-    /// Who rates and summarises leads: rules (built in), openai (any OpenAI-compatible chat endpoint) or off
+    /// The service that rates and summarises leads: rules (built in), openai (any OpenAI-compatible chat endpoint) or off
     lead_ai: LeadAi = "FORECOURT_LEAD_AI", Serve("WHO"), is "rules";
     /// The chat endpoint's URL, for openai
     lead_ai_url: Option<WebUrl> = "FORECOURT_LEAD_AI_URL", Nowhere("URL"), otherwise "none";
@@ -159,27 +159,27 @@ settings! {
     lead_ai_model: Option<String> = "FORECOURT_LEAD_AI_MODEL", Serve("NAME"), otherwise "none";
     /// The chat endpoint's key, for openai
     lead_ai_key: Option<Secret<String>> = "FORECOURT_LEAD_AI_KEY", Nowhere("KEY"), otherwise "none";
-    /// How long one request to the chat endpoint may take, in seconds
+    /// Maximum time for one request to the chat endpoint, in seconds
     lead_ai_timeout_seconds: NonZeroU32 = "FORECOURT_LEAD_AI_TIMEOUT_SECONDS", Serve("SECONDS"), is "60";
-    /// How many conversations of a business the model reads in a UTC day
+    /// Maximum number of conversations of a business that the model reads in a UTC day
     lead_ai_daily_reads: u32 = "FORECOURT_LEAD_AI_DAILY_READS", Serve("N"), is "1000";
 }
 
 impl Setting {
-    /// Its option, without the hyphens in front.
+    /// Returns its option, without the leading hyphens.
     pub(crate) fn option(&self) -> String {
         self.key.replace('_', "-")
     }
 
-    /// The setting that a key of a file names, and the form of its value: its name in lower case with or without `forecourt_`,
-    /// hyphens being as good as underscores.
+    /// Returns the setting that a key of a file names, and the form of its value. The key is its name in lower case, with or
+    /// without `forecourt_`, with hyphens or underscores.
     pub(super) fn by_key(key: &str) -> Option<(&'static Self, Form)> {
         let key = key.replace('-', "_");
         let key = key.strip_prefix("forecourt_").unwrap_or(&key);
         Self::by_name(key, "_file", |setting| setting.key)
     }
 
-    /// The setting of this environment variable, and the form of its value.
+    /// Returns the setting of this environment variable, and the form of its value.
     pub(super) fn by_variable(variable: &str) -> Option<(&'static Self, Form)> {
         Self::by_name(variable, "_FILE", |setting| setting.variable)
     }
@@ -192,7 +192,7 @@ impl Setting {
             .or_else(|| Some((in_file()?, Form::File)))
     }
 
-    /// What the help says of it.
+    /// Returns the help text.
     pub(crate) fn described(&self) -> String {
         let Self { help, variable, .. } = self;
         let variable = if self.secret {

@@ -2,7 +2,7 @@ use std::{fs, num::NonZeroU32, path::Path};
 
 use super::*;
 
-/// Sources with these variables only.
+/// Returns sources with these variables only.
 fn environment(variables: &[(&str, &str)]) -> Sources {
     let pair = |&(name, value): &(&str, &str)| (name.into(), value.into());
     Sources {
@@ -15,7 +15,7 @@ fn refusal(sources: Sources) -> String {
     Settings::load(sources).unwrap_err().to_string()
 }
 
-/// What a settings file with this text makes of the settings.
+/// Returns the settings, or the error, with a settings file that has this text.
 fn with_file(text: &str, sources: Sources) -> Result<Settings, SettingError> {
     let home = tempfile::tempdir().unwrap();
     let file = home.path().join("forecourt.toml");
@@ -169,7 +169,7 @@ fn a_malformed_secret_is_not_repeated() {
     }
 }
 
-/// A file with this content, in a folder that goes with the first value.
+/// Makes a file with this content, in a folder that is removed with the first value.
 fn secret_file(content: &[u8]) -> (tempfile::TempDir, String) {
     let home = tempfile::tempdir().unwrap();
     let file = home.path().join("secret");
@@ -214,7 +214,7 @@ fn a_source_that_counts_more_may_give_the_other_form() {
         environment(&[("DATABASE_URL_FILE", &file)]),
     );
     assert!(set.unwrap().database_url.is_postgres());
-    // A file that does not count is not read either.
+    // A file that does not apply is not read either.
     let set = with_file(
         "database_url_file = '/not/there'",
         environment(&[("DATABASE_URL", "sqlite://a.db")]),

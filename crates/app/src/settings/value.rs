@@ -1,4 +1,4 @@
-//! What the text of a setting may say, and the types that it becomes.
+//! The valid texts of settings, and the types that they are parsed to.
 
 use std::{
     borrow::Cow,
@@ -19,7 +19,7 @@ use url::Url;
 
 use crate::system::{SystemClock, SystemRandom};
 
-/// What a setting's text must be; completes the sentence that begins with the setting's name.
+/// The requirement on a setting's text; completes the sentence that begins with the setting's name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Expected(Cow<'static, str>);
 
@@ -35,18 +35,18 @@ impl fmt::Display for Expected {
     }
 }
 
-/// A type that a setting's text can become.
+/// A type that a setting's text can be parsed to.
 pub(super) trait Value: Sized {
-    /// Whether the text is or may hold something that no log and no terminal is to show.
+    /// True if the text is or may contain something that must not be shown in logs or on terminals.
     const SECRET: bool = false;
-    /// Whether the option may stand alone, which then means yes.
+    /// True if the option may be used without a value, which then means yes.
     const SWITCH: bool = false;
 
-    /// Reads the text.
+    /// Parses the text.
     fn read(text: &str) -> Result<Self, Expected>;
 }
 
-/// A setting that may be left out; an empty text leaves it out.
+/// An optional setting; an empty text leaves it out.
 impl<V: Value> Value for Option<V> {
     const SECRET: bool = V::SECRET;
 
@@ -71,7 +71,7 @@ impl Value for bool {
     }
 }
 
-/// A number from which 0 is not excluded.
+/// A number that may be 0.
 impl Value for u32 {
     fn read(text: &str) -> Result<Self, Expected> {
         number(text).ok_or(Expected::new("must be a whole number, 0 or above"))
@@ -86,7 +86,7 @@ impl Value for NonZeroU32 {
     }
 }
 
-/// A number in plain digits; the standard parser would take a `+` as well.
+/// Parses a number in plain digits; the standard parser would accept a `+` as well.
 fn number(text: &str) -> Option<u32> {
     text.bytes()
         .all(|byte| byte.is_ascii_digit())
@@ -115,7 +115,7 @@ impl Value for SocketAddr {
     }
 }
 
-/// Where a listener that can be turned off listens.
+/// The address of a listener that can be turned off.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct OptionalBind(pub(crate) Option<SocketAddr>);
 
@@ -129,7 +129,7 @@ impl Value for OptionalBind {
     }
 }
 
-/// A number of requests; 0 in the text is no limit at all.
+/// A number of requests; 0 in the text means no limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Limit(pub(crate) Option<u32>);
 
@@ -140,10 +140,10 @@ impl Value for Limit {
     }
 }
 
-/// A network, written as an address or a CIDR range. One of IPv4 addresses in their IPv6 form is that of the IPv4 addresses, which
-/// is how callers are known.
+/// Parses a network, written as an address or a CIDR range. A network of IPv4 addresses in their IPv6 form becomes that of the
+/// IPv4 addresses, by which callers are known.
 pub(crate) fn network(text: &str) -> Option<IpNet> {
-    /// How many bits of an IPv4 address in its IPv6 form are the same for all.
+    /// The number of leading bits that all IPv4 addresses in IPv6 form share.
     const MAPPED_BITS: u8 = 96;
     let single = || text.parse::<IpAddr>().ok().map(IpNet::from);
     let network: IpNet = text.parse().ok().or_else(single)?;
@@ -183,19 +183,19 @@ impl Value for CorsOrigins {
     }
 }
 
-/// An origin as a browser writes it.
+/// Returns an origin as a browser writes it.
 fn origin(text: &str) -> Option<String> {
     let url = web_url(text)?;
     let bare = url.path() == "/" && url.query().is_none() && url.fragment().is_none();
     (bare && names_nobody(&url) && !text.ends_with('/')).then(|| url.origin().ascii_serialization())
 }
 
-/// Whether there is neither a user name nor a password in it.
+/// Returns true if the URL has neither a user name nor a password.
 fn names_nobody(url: &Url) -> bool {
     url.username().is_empty() && url.password().is_none()
 }
 
-/// Delays in seconds, counted from one common start, in the order in which they come.
+/// Delays in seconds from one common start, in ascending order.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Offsets(pub(crate) Vec<u32>);
 
@@ -215,14 +215,14 @@ fn number_item(text: &str) -> Option<u32> {
     if text.is_empty() { None } else { number(text) }
 }
 
-/// The items of a comma-separated list; an empty text is an empty list.
+/// Returns the items of a comma-separated list; an empty text is an empty list.
 fn items(text: &str) -> impl Iterator<Item = &str> {
     let text = text.trim();
     let nothing = text.is_empty();
     text.split(',').map(str::trim).filter(move |_| !nothing)
 }
 
-/// The base of links to this server: `http://` or `https://`, without a slash at its end.
+/// The base of links to this server: `http://` or `https://`, without a trailing slash.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct PublicUrl(pub(crate) String);
 
@@ -242,7 +242,7 @@ impl Value for PublicUrl {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct WebUrl(pub(crate) Secret<Url>);
 
-/// It may hold a password, or a key among its parameters.
+/// The URL may contain a password, or a key among its parameters.
 impl Value for WebUrl {
     const SECRET: bool = true;
 
@@ -257,23 +257,23 @@ fn web_url(text: &str) -> Option<Url> {
     url_of(text, &["http", "https"])
 }
 
-/// An address that names a host under one of these schemes.
+/// Parses an address that names a host under one of these schemes.
 fn url_of(text: &str, schemes: &[&str]) -> Option<Url> {
     let url = Url::parse(text).ok()?;
     (schemes.contains(&url.scheme()) && url.has_host()).then_some(url)
 }
 
-/// Where the records are kept. It may hold a password.
+/// The address of the database. It may contain a password.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct DatabaseUrl(String);
 
 impl DatabaseUrl {
-    /// The address, password and all.
+    /// Returns the address, including the password.
     pub(crate) fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// What may be shown of it: the file, or that it is a server.
+    /// Returns the part that may be shown: the file, or that it is a server.
     pub(crate) fn shown(&self) -> String {
         match self.0.strip_prefix("sqlite://") {
             Some(path) => match std::path::absolute(path) {
@@ -284,7 +284,7 @@ impl DatabaseUrl {
         }
     }
 
-    /// Whether it names a PostgreSQL server, which several servers may share.
+    /// Returns true if it names a PostgreSQL server, which several servers may share.
     pub(crate) fn is_postgres(&self) -> bool {
         !self.0.starts_with("sqlite://")
     }
@@ -318,7 +318,7 @@ impl fmt::Debug for DatabaseUrl {
     }
 }
 
-/// Text that no log and no terminal is to show.
+/// A value that must not be shown in logs or on terminals.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Secret<T>(T);
 
@@ -328,13 +328,13 @@ impl<T> Secret<T> {
         Self(value)
     }
 
-    /// What is kept from being shown.
+    /// Returns the hidden value.
     pub(crate) const fn reveal(&self) -> &T {
         &self.0
     }
 }
 
-/// Says nothing.
+/// Shows nothing of the value.
 impl<T> fmt::Debug for Secret<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("(secret)")
@@ -349,7 +349,7 @@ impl Value for Secret<String> {
     }
 }
 
-/// Where shared rate-limit counters are kept. It may hold a password.
+/// The address of shared rate-limit counters. It may contain a password.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct RedisUrl(pub(crate) Secret<String>);
 
@@ -363,7 +363,7 @@ impl Value for RedisUrl {
     }
 }
 
-/// The server that mails are handed to. It may hold a password.
+/// The server that sends mails. It may contain a password.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct SmtpUrl(pub(crate) Secret<String>);
 
@@ -398,14 +398,14 @@ impl Value for FileLocation {
     }
 }
 
-/// What rates and summarises leads.
+/// The service that rates and summarises leads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum LeadAi {
     /// The built-in rules.
     Rules,
     /// An OpenAI-compatible chat endpoint.
     OpenAi,
-    /// None.
+    /// No service.
     Off,
 }
 
@@ -420,7 +420,7 @@ impl Value for LeadAi {
     }
 }
 
-/// How log lines are written.
+/// The format of log lines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum LogFormat {
     /// For people.
@@ -439,13 +439,13 @@ impl Value for LogFormat {
     }
 }
 
-/// Which log lines are written: a level, or levels by module.
+/// The log lines that are written: a level, or levels by module.
 #[derive(Clone, Debug)]
 pub(crate) struct LogFilter(pub(crate) EnvFilter);
 
 impl Value for LogFilter {
     fn read(text: &str) -> Result<Self, Expected> {
-        // The parser takes any lone word for a module's name; a slip in a level would turn the log off unnoticed.
+        // The parser takes any single word for a module's name; a typing error in a level would turn the log off unnoticed.
         let lone = !text.contains(['=', ',', '[', ':', '_']);
         let level = tracing::level_filters::LevelFilter::from_str(text).is_ok();
         if text.is_empty() || (lone && !level) {
@@ -465,7 +465,7 @@ const fn log_filter_expected() -> Expected {
 mod tests {
     use super::*;
 
-    /// What reads, and what does not, as one kind of value.
+    /// Asserts that the texts of `good` can be parsed as one kind of value, and those of `bad` cannot.
     #[track_caller]
     fn check<V: Value>(good: &[&str], bad: &[&str]) {
         for text in good {

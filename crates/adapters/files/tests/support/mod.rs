@@ -1,4 +1,4 @@
-//! A server that speaks as much of S3 as the store of files uses.
+//! A server that implements the part of S3 that the store of files uses.
 
 use std::{
     collections::BTreeMap,
@@ -11,7 +11,7 @@ use tokio::{
 };
 
 const DATE: &str = "Wed, 21 Oct 2026 07:28:00 GMT";
-/// How many keys a page of a listing has: few, so that there are several pages.
+/// The number of keys on a page of a listing: few, so that there are several pages.
 const PAGE: usize = 2;
 
 /// Objects by key, unfinished uploads by number, and the first line of each request.

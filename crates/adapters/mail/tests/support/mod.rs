@@ -1,4 +1,4 @@
-//! What the tests of both mailers share.
+//! Shared fixtures of the tests of both mailers.
 
 use std::sync::{
     Arc,
@@ -8,7 +8,7 @@ use std::sync::{
 use forecourt_kernel::{Clock, Mail, MailError, Random, Timestamp};
 use forecourt_mail::MessageBuilder;
 
-/// 2026-01-01T12:34:56Z, for ever.
+/// A clock that always shows 2026-01-01T12:34:56Z.
 struct Noon;
 
 impl Clock for Noon {
@@ -17,7 +17,7 @@ impl Clock for Noon {
     }
 }
 
-/// Counts up: enough to distinguish draws.
+/// A counter, which is enough to distinguish draws.
 #[derive(Default)]
 struct Counting(AtomicU8);
 
@@ -41,7 +41,7 @@ pub(crate) fn mail() -> Mail {
     }
 }
 
-/// Asserts that neither the error nor anything behind it names the address, as a log would.
+/// Asserts that neither the error nor any of its sources names the address, as a log would.
 #[track_caller]
 pub(crate) fn assert_names_no_person(error: &MailError) {
     let mut shown = format!("{error:?}");

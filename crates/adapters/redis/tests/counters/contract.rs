@@ -1,4 +1,4 @@
-//! What every implementation of the port promises.
+//! The contract of every implementation of the port.
 
 use forecourt_accounts::{LocalRateCounters, RateCounters};
 use forecourt_redis::RedisRateCounters;

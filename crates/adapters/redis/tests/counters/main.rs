@@ -1,4 +1,4 @@
-//! The counters against a real Redis.
+//! Tests of the counters with a real Redis.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "what goes wrong in a test fails it")]
 
@@ -14,7 +14,7 @@ use std::{
 use forecourt_accounts::{RateLimitStatus, RateLimits};
 use forecourt_kernel::{BusinessId, Timestamp};
 
-/// The Redis that the tests share with other users of it: they leave what is there alone.
+/// Returns the URL of a Redis that the tests share with its other users: they do not change existing keys.
 fn redis_url() -> String {
     let url = env::var("FORECOURT_TEST_REDIS_URL").ok().filter(|url| !url.is_empty());
     url.unwrap_or_else(|| {
@@ -22,12 +22,12 @@ fn redis_url() -> String {
     })
 }
 
-/// A number that nothing else uses.
+/// Returns a number that nothing else uses.
 fn unused() -> i64 {
     (RandomState::new().hash_one(()) >> 1).cast_signed()
 }
 
-/// A business that nothing was counted for.
+/// Returns a business for which nothing was counted.
 fn new_business() -> BusinessId {
     BusinessId::new(unused())
 }
@@ -39,12 +39,12 @@ fn limits(per_minute: impl Into<Option<u32>>, per_day: impl Into<Option<u32>>) -
     }
 }
 
-/// That many seconds into some day.
+/// Returns the moment this number of seconds into some day.
 fn at(seconds: i64) -> Timestamp {
     Timestamp::from_epoch_seconds(20_000 * 86_400 + seconds)
 }
 
-/// What a status says, with its end as seconds into the day of [`at`].
+/// Returns the values of a status, with its end as seconds into the day of [`at`].
 fn parts(status: Option<RateLimitStatus>) -> (bool, u32, u32, i64) {
     let RateLimitStatus {
         limit,

@@ -1,4 +1,4 @@
-//! Redis comes and goes.
+//! Outages of Redis.
 
 use std::{
     net::SocketAddr,
@@ -20,7 +20,7 @@ use tracing::{Event, Level, Metadata, Subscriber, span};
 
 use crate::{at, limits, new_business, parts, redis_url, unused};
 
-/// The host and the port of the Redis.
+/// Returns the host and the port of the Redis.
 fn redis_address() -> String {
     let info = redis_url().into_connection_info().unwrap();
     let ConnectionAddr::Tcp(host, port) = info.addr() else {
@@ -29,11 +29,11 @@ fn redis_address() -> String {
     format!("{host}:{port}")
 }
 
-/// A way to Redis that can be cut.
+/// A connection to Redis that can be interrupted.
 struct Way {
     address: SocketAddr,
     redis: String,
-    /// The listener and the connections; empty while the way is cut.
+    /// The listener and the connections; empty while the way is interrupted.
     open: JoinSet<()>,
 }
 
@@ -58,7 +58,7 @@ impl Way {
                 let redis = redis.clone();
                 connections.spawn(async move {
                     let mut far = TcpStream::connect(redis).await.unwrap();
-                    // Either end may go at any time.
+                    // Either end may disconnect at any time.
                     let _ = copy_bidirectional(&mut near, &mut far).await;
                 });
             }
@@ -74,7 +74,7 @@ impl Way {
     }
 }
 
-/// How many requests of its 100 per minute the business has left, once it has made one more.
+/// Makes a request and returns how many of its 100 per minute the business has left.
 async fn left(counters: &RedisRateCounters, business: BusinessId) -> u32 {
     let status = counters.count(business, limits(100, None), at(0)).await.unwrap();
     let (allowed, _, left, _) = parts(status);
@@ -82,7 +82,7 @@ async fn left(counters: &RedisRateCounters, business: BusinessId) -> u32 {
     left
 }
 
-/// Makes requests until one is counted in Redis again: together with that of another server.
+/// Makes requests until one is counted in Redis again, together with that of another server.
 async fn assert_comes_back(counters: &RedisRateCounters) {
     let direct = RedisRateCounters::connect(&redis_url()).unwrap();
     let begun = Instant::now();
@@ -115,7 +115,7 @@ async fn while_redis_is_away_a_server_counts_on_its_own_and_says_so_once() {
             "on its own, from the beginning"
         );
     }
-    // Long enough for Redis to be tried again without success.
+    // This is long enough for Redis to be tried again without success.
     sleep(Duration::from_millis(1200)).await;
     assert_eq!(left(&counters, business).await, 96);
     assert_eq!(log.levels(), [Level::WARN]);
@@ -153,7 +153,7 @@ async fn a_connection_that_was_lost_is_replaced_without_ado() {
 
 #[tokio::test]
 async fn a_redis_that_hangs_holds_up_one_request_a_second_at_most() {
-    // Connections to it are made, and stay without an answer.
+    // Connections to it are made, and get no answer.
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("redis://{}", silent.local_addr().unwrap());
     let counters = RedisRateCounters::connect(&url).unwrap();
@@ -206,7 +206,7 @@ async fn a_url_that_is_none_is_refused_without_being_repeated() {
     }
 }
 
-/// The levels of what the crate logs.
+/// The levels of the crate's log lines.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<Level>>>);
 

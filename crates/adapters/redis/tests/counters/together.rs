@@ -1,4 +1,4 @@
-//! What only counters that share a Redis can do.
+//! Tests of counters that share a Redis.
 
 use forecourt_accounts::RateCounters;
 use forecourt_redis::RedisRateCounters;

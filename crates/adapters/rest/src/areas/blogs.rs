@@ -56,7 +56,7 @@ fn operations() -> Declared<Vec<Operation>> {
 
 /// List blog articles
 ///
-/// Newest first; drafts and scheduled articles are among them.
+/// Newest first; drafts and scheduled articles are included.
 #[utoipa::path(get, path = "/2.0/blogs", tag = "blogs", security(("bearer" = ["blogs:read"])),
     params(FilterParameters, PageParameters, ListRenderingParameters),
     responses((status = 200, description = "A page of articles", body = PageEnvelope<ArticleView<'static>>)))]
@@ -138,7 +138,7 @@ async fn read_blog(call: Call) -> Result<Reply, ApiError> {
 
 /// Change a blog article
 ///
-/// Only the supplied fields change. `status` draft takes an article back from the public.
+/// Only the supplied fields change. `status` draft withdraws an article from the public.
 #[utoipa::path(patch, path = "/2.0/blogs/{id}", tag = "blogs", security(("bearer" = ["blogs:write"])), params(IdParameter),
     request_body = ArticleChanges, responses((status = 200, description = "The article", body = Envelope<FullArticle<'static>>),
         (status = 404, description = "`blog_not_found`")))]
@@ -202,7 +202,7 @@ parameters! {
 filters! {
     FilterParameters => ArticleFilter;
 
-    /// Reading so now: published articles whose time has not come are scheduled.
+    /// Articles that read as this status: published ones whose time has not come are scheduled.
     status: ArticleStatus;
     /// Of this category, without regard to case; % stands for any characters (scope search:wildcard; at most 4 %, and 100 characters).
     category: TextFilter;

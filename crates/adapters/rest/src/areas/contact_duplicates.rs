@@ -1,4 +1,4 @@
-//! Looking for a contact that a new one would repeat, over HTTP (contract, "Contacts").
+//! The search for a contact that a new one would repeat, over HTTP (contract, "Contacts").
 
 use forecourt_accounts::Rules;
 use forecourt_contacts::{self as contacts, Address, AddressChanges, DuplicateAnswer, DuplicateKind, DuplicateProbe};
@@ -49,15 +49,15 @@ async fn check_contact_duplicate(call: Call) -> Result<Reply, ApiError> {
     .await
 }
 
-/// What to look for.
+/// A search for a duplicate.
 #[derive(Deserialize, ToSchema)]
 #[schema(example = json!({"type": "email", "value": "ann@example.com"}))]
 struct DuplicateBody {
-    /// What is compared; phone is both telephone and mobile.
+    /// The field that is compared; phone is both telephone and mobile.
     #[serde(default)]
     #[schema(value_type = DuplicateKind, required)]
     r#type: Field<Line>,
-    /// Text, or an address object when type is address.
+    /// A text, or an address object if type is address.
     #[serde(default)]
     #[schema(schema_with = probe_schema, required)]
     value: Field<Value>,

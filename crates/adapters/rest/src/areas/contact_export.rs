@@ -1,4 +1,4 @@
-//! All that is held on a contact as one document, over HTTP (contract, "Contacts").
+//! The export of all data held on a contact as one document, over HTTP (contract, "Contacts").
 
 use std::collections::VecDeque;
 
@@ -25,7 +25,7 @@ use crate::{
     reply::{self, Answer, Envelope},
 };
 
-/// How many notes, messages and documents of an export are read at once.
+/// The number of notes, messages and documents of an export that are read at once.
 const AT_ONCE: u32 = 25;
 
 pub(super) fn operations() -> Declared<Vec<Operation>> {
@@ -34,10 +34,10 @@ pub(super) fn operations() -> Declared<Vec<Operation>> {
 
 /// Export all that is held on a contact
 ///
-/// For answering a data subject's access request: the record with all its notes, its follow-blocks, linked leads with their
-/// messages and notes, vehicles, test drives with their signatures, reservations, sales, invoices, documents, reviews under its
-/// name, mails that wait to be sent to it, and past events, as one document. What the key may not read is left out, and named in
-/// `omitted`.
+/// Answers a data subject's access request with one document. It has the record with all its notes, its follow-blocks, linked
+/// leads with their messages and notes, and vehicles. It also has test drives with their signatures, reservations, sales,
+/// invoices, documents, reviews under the contact's name, mails that wait to be sent to it, and past events. Data that the key
+/// may not read is left out, and named in `omitted`.
 #[utoipa::path(get, path = "/2.0/contacts/{id}/export", tag = "contacts", security(("bearer" = ["contacts:read"])),
     params(IdParameter, FieldsParameter),
     responses((status = 200, description = "All that is held", body = Envelope<ContactExport<'static>>),
@@ -84,7 +84,7 @@ async fn export_contact(call: Call) -> Result<Answer, ApiError> {
     reply::in_parts(parts).await
 }
 
-/// What an export has many of.
+/// A list in an export that may have many items.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Section {
     Notes,
@@ -103,7 +103,7 @@ enum Section {
 }
 
 impl Section {
-    /// Those that are not part of another.
+    /// The sections that are not part of another.
     const ALL: [Self; 11] = [
         Self::Notes,
         Self::Leads,
@@ -118,7 +118,7 @@ impl Section {
         Self::Events,
     ];
 
-    /// The section's place in the export.
+    /// Returns the section's place in the export.
     const fn path(self) -> &'static [&'static str] {
         match self {
             Self::Notes => &["contact", "data", "notes"],
@@ -150,13 +150,13 @@ enum Piece {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Items {
     section: Section,
-    /// The last one that was read.
+    /// The last record that was read.
     after: Option<i64>,
-    /// Whether one was written.
+    /// True once an item was written.
     begun: bool,
 }
 
-/// A text whose arrays at these paths below `root`, as far as they are in it, are still to be filled in.
+/// Splits a text at the arrays at these paths below `root`, as far as they exist: their items are still to be written.
 fn outline(mut text: Value, root: &str, sections: &[(Section, &[&str])]) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut marks = Vec::new();
@@ -189,7 +189,7 @@ fn outline(mut text: Value, root: &str, sections: &[(Section, &[&str])]) -> Vec<
     pieces
 }
 
-/// Whose export it is.
+/// The contact whose data is exported.
 struct Subject {
     id: ContactId,
     name: String,
@@ -217,12 +217,12 @@ struct Export {
     call: Call,
     subject: Subject,
     fields: Option<Projection>,
-    /// What is still to be written, in order.
+    /// The pieces that are still to be written, in order.
     pieces: VecDeque<Piece>,
 }
 
 impl Export {
-    /// The next part of the body; `None` at its end.
+    /// Returns the next part of the body; `None` at its end.
     async fn part(&mut self) -> Result<Option<Vec<u8>>, ApiError> {
         loop {
             let items = match self.pieces.pop_front() {
@@ -230,7 +230,7 @@ impl Export {
                 Some(Piece::Text(text)) => return Ok(Some(text)),
                 Some(Piece::Items(items)) => items,
             };
-            // A read that need not wait does not let others run.
+            // A read that does not have to wait does not yield to other tasks.
             yield_now().await;
             let (after, found) = self.read(items).await?;
             if after.is_none() {
@@ -354,7 +354,7 @@ impl Export {
         }
     }
 
-    /// The documents that are kept with a vehicle.
+    /// Returns the documents that are kept with a vehicle.
     async fn documents(&self, session: &mut dyn ReadSession, vehicle: VehicleId) -> Result<Vec<Value>, ApiError> {
         let mut items = Vec::new();
         let mut next = Some(Cursor::at([i64::MAX]));
@@ -375,7 +375,7 @@ impl Export {
         Ok(items)
     }
 
-    /// A lead, in which its messages and notes are still to be filled in.
+    /// Splits a lead into pieces, in which its messages and notes are still to be filled in.
     fn lead(&self, lead: Value) -> Vec<Piece> {
         let Value::Object(mut lead) = lead else {
             return Vec::new();
@@ -399,7 +399,7 @@ impl Export {
         outline(lead, "", &sections)
     }
 
-    /// Appends an item of a section, or as much of it as is requested.
+    /// Appends an item of a section, or the part of it that is requested.
     fn append(&self, section: Section, item: &Value, body: &mut Vec<u8>) -> Result<(), ApiError> {
         let Some(fields) = &self.fields else {
             return reply::append(item, None, body);

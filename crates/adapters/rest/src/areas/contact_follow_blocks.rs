@@ -1,4 +1,4 @@
-//! Contacts that are to be left alone, over HTTP (contract, "Contacts").
+//! Follow-blocks of contacts over HTTP: contacts that are not to be followed up (contract, "Contacts").
 
 use forecourt_contacts::{self as contacts, FollowBlocks, SetFollowBlocks};
 use forecourt_dealership::Session;
@@ -40,7 +40,7 @@ async fn read_contact_follow_blocks(call: Call) -> Result<Reply, ApiError> {
 
 /// Have a contact left alone, or not any more
 ///
-/// A block belongs to the address or the number: it holds for every contact that has it, and outlives them.
+/// A block belongs to the address or the number: it holds for every contact that has it, and remains after they are deleted.
 #[utoipa::path(put, path = "/2.0/contacts/{id}/follow-blocks", tag = "contacts", security(("bearer" = ["contacts:write"])),
     params(IdParameter), request_body = FollowBlocksBody,
     responses((status = 200, description = "Where the contact may not be written to", body = Envelope<FollowBlocks>),
@@ -60,15 +60,15 @@ async fn set_contact_follow_blocks(call: Call) -> Result<Reply, ApiError> {
     .await
 }
 
-/// What is to be left alone. No field is required; what is left out stays as it is.
+/// The channels on which the contact is to be left alone. No field is required; a field that is left out stays unchanged.
 #[derive(Deserialize, ToSchema)]
 #[schema(example = json!({"email": true}))]
 struct FollowBlocksBody {
-    /// Whether the email is.
+    /// True if no email is to be sent to the contact.
     #[serde(default)]
     #[schema(value_type = bool)]
     email: Field<bool>,
-    /// Whether the number is.
+    /// True if no text message is to be sent to the contact.
     #[serde(default)]
     #[schema(value_type = bool)]
     sms: Field<bool>,
@@ -79,7 +79,7 @@ impl FollowBlocksBody {
         let Self { email, sms } = self;
         let mut form = Form::new();
         let command = SetFollowBlocks {
-            // A block belongs to the address or the number, so that it has no default that null could bring back.
+            // A block belongs to the address or the number, so it has no default that null could restore.
             email: form.present("email", email),
             sms: form.present("sms", sms),
         };

@@ -25,10 +25,10 @@ use crate::{
     write::Prepared,
 };
 
-/// How long a request that waits for another server's mail rests between polls: at first, and at most.
+/// The first and the longest pause between the polls of a request that waits for another server's mail.
 const FIRST_BACKOFF: Duration = Duration::from_millis(100);
-const LONGEST_BACKOFF: Duration = Duration::from_secs(1);
-/// How long a login mail may take to send: well within its lease, and longer than a mailer of ours takes to give one up itself.
+const MAX_BACKOFF: Duration = Duration::from_secs(1);
+/// The maximum time that sending a login mail may take: well within its lease, and longer than our mailers try.
 const SEND_TIMEOUT: Duration = Duration::from_secs(55);
 const _: () = assert!(SEND_TIMEOUT.as_secs() + 10 < contacts::LOGIN_MAIL_LEASE_SECONDS.unsigned_abs());
 
@@ -41,14 +41,14 @@ pub(super) fn operations() -> Declared<Vec<Operation>> {
 
 /// Reset the password of a contact's login
 ///
-/// The new password is shown this once.
+/// The new password is shown only in this answer.
 #[utoipa::path(post, path = "/2.0/contacts/{id}/login/password/reset", tag = "contacts",
     security(("bearer" = ["contact-login:write"])), params(IdParameter),
     responses((status = 200, description = "The new password", body = Envelope<PasswordReset<'static>>),
         (status = 404, description = "`contact_not_found`"), (status = 409, description = "`contact_login_disabled`"),
         (status = 500, description = "`contact_login_password_unavailable`")))]
 async fn reset_contact_password(call: Call) -> Result<Reply, ApiError> {
-    // Made before the transaction begins, so that no other transaction waits for it.
+    // Made before the transaction begins, so that no other transaction has to wait for it.
     let (password, hash) = make_password(&call).await?;
     call.write(Ok(hash), async |session: &mut dyn Session, hash| {
         let target = call.target(Code::CONTACT_NOT_FOUND)?;
@@ -63,7 +63,7 @@ async fn reset_contact_password(call: Call) -> Result<Reply, ApiError> {
 
 /// Mail a contact the details of their login
 ///
-/// With a new password, which takes the place of any other once the mail is on its way.
+/// With a new password, which replaces the old one once the mail is on its way.
 #[utoipa::path(post, path = "/2.0/contacts/{id}/login/email", tag = "contacts",
     security(("bearer" = ["contact-login:write"])), params(IdParameter),
     responses((status = 200, description = "The mail is on its way", body = Envelope<LoginEmailed<'static>>),
@@ -85,12 +85,12 @@ async fn email_contact_login(call: Call) -> Result<Reply, ApiError> {
     let mut pause = FIRST_BACKOFF;
     loop {
         let attempt = Rc::clone(&mail);
-        // Else a caller who goes away while the mail is under way would leave a password behind that does not work.
+        // Otherwise a caller who disconnects while the mail is being sent would leave a password that does not work.
         if let Some(reply) = run_to_completion(async move { attempt.send().await }).await? {
             return Ok(reply);
         }
         sleep(pause).await;
-        pause = LONGEST_BACKOFF.min(pause * 2);
+        pause = MAX_BACKOFF.min(pause * 2);
     }
 }
 
@@ -98,12 +98,12 @@ async fn email_contact_login(call: Call) -> Result<Reply, ApiError> {
 struct LoginMail {
     call: Call,
     contact: Target<ContactId>,
-    /// Held until the mail is through, even if no request waits for it.
+    /// Held until the mail is sent, even if no request waits for it.
     _lock: OwnedMutexGuard<()>,
 }
 
 impl LoginMail {
-    /// The answer, given before or after the mail was sent; `None` while another server sends this contact one.
+    /// Returns the answer, given before or after the mail was sent; `None` while another server sends this contact a mail.
     async fn send(&self) -> Result<Option<Reply>, ApiError> {
         let Self { call, contact, .. } = self;
         let begun = call.prepare(async |session: &mut dyn Session| {
@@ -127,7 +127,7 @@ impl LoginMail {
         outcome.map(Some)
     }
 
-    /// Sends the mail while no transaction is open, then makes its password the one that counts.
+    /// Sends the mail while no transaction is open, then makes its password valid.
     async fn send_to(&self, invitation: &LoginInvitation) -> Result<Reply, ApiError> {
         let call = &self.call;
         let (password, hash) = make_password(call).await?;
@@ -146,7 +146,7 @@ impl LoginMail {
         .await
     }
 
-    /// Lets the next one try at once.
+    /// Lets the next request try at once.
     async fn abandon(&self, invitation: &LoginInvitation) {
         let Self { call, contact, .. } = self;
         let abandoned = call.apart(async |session: &mut dyn Session| {
@@ -159,7 +159,7 @@ impl LoginMail {
     }
 }
 
-/// Makes a password on a blocking thread; the number made at once is limited, since each takes much memory.
+/// Makes a password on a blocking thread. The number made at once is limited, since each takes much memory.
 async fn make_password(call: &Call) -> Result<(Password, PasswordHash), ApiError> {
     let shared = Arc::clone(&call.worker.shared);
     let lost = |error: BoxError| ApiError::from(ContactError::PasswordUnavailable(error));

@@ -122,7 +122,7 @@ async fn list_contacts(call: Call) -> Result<Answer, ApiError> {
 
 /// Create a contact
 ///
-/// Whether there is one like it is not asked: see the duplicate check.
+/// Existing contacts are not searched for a similar one: see the duplicate check.
 #[utoipa::path(post, path = "/2.0/contacts", tag = "contacts", security(("bearer" = ["contacts:write"])),
     request_body = NewContactBody,
     responses((status = 201, description = "The contact that was created", body = Envelope<FullContact<'static>>),
@@ -158,7 +158,7 @@ async fn read_contact(call: Call) -> Result<Reply, ApiError> {
 
 /// Change a contact
 ///
-/// Only the supplied fields change; address, license and nominal are merged by their members, and null clears them whole.
+/// Only the supplied fields change; address, license and nominal are merged by their members, and null clears the whole object.
 #[utoipa::path(patch, path = "/2.0/contacts/{id}", tag = "contacts", security(("bearer" = ["contacts:write"])),
     params(IdParameter), request_body = ContactChanges,
     responses((status = 200, description = "The contact", body = Envelope<FullContact<'static>>),
@@ -175,7 +175,8 @@ async fn update_contact(call: Call) -> Result<Reply, ApiError> {
 
 /// Delete a contact
 ///
-/// Its notes go with it, and its personal data is erased from what remains: leads, the log of events, deliveries.
+/// Its notes are deleted too, and its personal data is erased from the records that remain: leads, the log of events,
+/// deliveries.
 #[utoipa::path(delete, path = "/2.0/contacts/{id}", tag = "contacts", security(("bearer" = ["contacts:delete"])),
     params(IdParameter),
     responses((status = 200, description = "The contact is gone", body = Envelope<Deleted>),
@@ -192,7 +193,7 @@ async fn delete_contact(call: Call) -> Result<Reply, ApiError> {
 
 /// Read a contact's tags
 ///
-/// Those that it carries, and those that it could.
+/// The tags that it carries, and those that it could carry.
 #[utoipa::path(get, path = "/2.0/contacts/{id}/tags", tag = "contacts", security(("bearer" = ["contacts:read"])),
     params(IdParameter, FieldsParameter),
     responses((status = 200, description = "The tags", body = Envelope<RecordTags<'static>>),
@@ -221,7 +222,7 @@ impl Personal for Contact {
 }
 
 /// Runs a write that answers with a contact. The answer to a retry may have been made for another key of the business, so
-/// what this one may not see is taken out of it.
+/// everything that this key may not see is removed.
 async fn write_contact<C: Clone>(
     call: &Call,
     command: Result<C, ApiError>,

@@ -1,4 +1,5 @@
-//! The event log over HTTP: the events that webhooks deliver, for clients without a public endpoint. Beyond the contract.
+//! The event log over HTTP: the events that webhooks deliver, for clients without a public endpoint. It is an addition to the
+//! contract.
 
 use std::time::Duration;
 
@@ -25,11 +26,11 @@ use crate::{
     tail::{LogPeek, MAX_WAIT},
 };
 
-/// How many parts of the log are read for one answer, and for how long at most. Where few events match, the answer reports how
-/// far it went.
+/// The maximum number of parts of the log that are read for one answer, and the maximum time for that. If few events match, the
+/// answer reports how far the scan got.
 const MAX_PARTS: usize = 8;
 const MAX_SCAN_TIME: Duration = Duration::from_secs(1);
-/// A part of the log that has fewer bytes to show than this was not ended by its size.
+/// A part of the log with fewer bytes to show than this was not ended by its size.
 const SPARSE_BYTES: usize = 256 * 1024;
 pub(super) const AREA: Area = Area {
     tag: "events",
@@ -59,9 +60,9 @@ fn operations() -> Declared<Vec<Operation>> {
 
 /// Read the event log
 ///
-/// What happened, oldest first, for 30 days: the events whose read scope the key has, their records projected to the key's
-/// scopes. Begin without a cursor, or with `latest`, and pass each answer's `position` as the next `cursor`: nothing is missed
-/// and nothing is seen twice.
+/// Lists the events of the last 30 days, oldest first. Only events whose read scope the key has are shown, with their records
+/// projected to the key's scopes. Begin without a cursor, or with `latest`, and pass each answer's `position` as the next
+/// `cursor`: nothing is missed and nothing is seen twice.
 #[utoipa::path(get, path = "/2.0/events", tag = "events", security(("bearer" = ["webhooks:read"])), params(EventParameters),
     responses((status = 200, description = "A part of the log", body = EventPage<'static>),
         (status = 410, description = "`events_expired`")))]
@@ -100,30 +101,31 @@ async fn list_events(call: Call) -> Result<Answer, ApiError> {
 struct LogPages {
     call: Call,
     request: LogRequest,
-    /// The caller that reads it.
+    /// The caller who reads it.
     caller: Caller,
     fields: Option<Projection>,
-    /// How many parts of the log had little to show.
+    /// The number of parts of the log that had little to show.
     sparse: usize,
-    /// How many events may still be shown.
+    /// The number of events that may still be shown.
     left: u32,
     envelope: EnvelopeWriter,
 }
 
 impl LogPages {
-    /// Goes on behind this event.
+    /// Continues after this event.
     fn at(mut self, position: EventSequence) -> Self {
         self.request.start = Start::After(position);
         self
     }
 
-    /// The next part of the body, which shows what was `found` or else is found now, and where to go on, if it is not the end.
+    /// Returns the next part of the body, and the position to continue from, if this is not the end. The part shows `found`, or
+    /// else the result of a new scan.
     async fn part(&mut self, found: Option<LogScan>) -> Result<(Vec<u8>, Option<EventSequence>), ApiError> {
         let mut body = Vec::new();
         let found = match found {
             Some(found) => found,
             None => {
-                // A read that need not wait does not let others run.
+                // A read that does not have to wait does not yield to other tasks.
                 yield_now().await;
                 LogScan::once(&self.call, &self.request, self.left).await?
             }
@@ -141,7 +143,7 @@ impl LogPages {
         self.left = self
             .left
             .saturating_sub(u32::try_from(events.len()).unwrap_or(u32::MAX));
-        // A part ends where it is large, or where enough of the log was looked at.
+        // A part ends when it is large enough, or when enough of the log was scanned.
         if events.iter().map(|event| event.what.data.len()).sum::<usize>() < SPARSE_BYTES {
             self.sparse += 1;
         }
@@ -162,11 +164,11 @@ impl LogPages {
     }
 }
 
-/// Reads the log until there is something to show, or the time to wait is over, or the server stops. No session is open
-/// meanwhile, and the log is read for one request alone only if there may be something for it.
+/// Reads the log until there is something to show, the time to wait is over, or the server stops. No session is open meanwhile,
+/// and the log is read for one request alone only if there may be something for it.
 async fn wait_for_events(call: &Call, request: &LogRequest) -> Result<LogScan, ApiError> {
     let deadline = Instant::now() + request.wait;
-    // It waits from before the first read, so that nothing is missed that is recorded after that.
+    // The waiter is made before the first read, so that no event recorded after that read is missed.
     let waiter = call.event_waiter();
     let mut scan = LogScan::from_start(call, request).await?;
     let Some(mut waiter) = waiter else {
@@ -198,14 +200,14 @@ struct LogRequest {
     wait: Duration,
 }
 
-/// Where a caller begins.
+/// The position where a caller begins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Start {
     /// With the oldest event that is kept.
     Oldest,
-    /// Behind the event of this number.
+    /// After the event with this number.
     After(EventSequence),
-    /// With what happens from now on.
+    /// With the next event from now on.
     Latest,
 }
 
@@ -219,7 +221,7 @@ impl LogRequest {
         });
         Self {
             start: match start {
-                // Who has seen nothing begins anew.
+                // A caller who has seen nothing starts from the beginning.
                 None | Some(Start::After(EventSequence(0))) => Start::Oldest,
                 Some(start) => start,
             },
@@ -264,13 +266,13 @@ fn event_filter(query: &mut Query<'_>, by: &Caller) -> EventFilter {
     }
 }
 
-/// What a scan of the log found.
+/// The result of a scan of the log.
 #[derive(Debug)]
 struct LogScan {
     events: Vec<Event>,
-    /// Everything up to here was looked at.
+    /// The position up to which the log was scanned.
     position: EventSequence,
-    /// Whether there is more behind it.
+    /// True if there are more events after it.
     more: bool,
 }
 
@@ -292,7 +294,7 @@ impl LogScan {
         })
     }
 
-    /// Looks at one part of the log, for at most `limit` events.
+    /// Scans one part of the log, for at most `limit` events.
     async fn once(call: &Call, request: &LogRequest, limit: u32) -> Result<Self, ApiError> {
         let after = match request.start {
             Start::Oldest => None,
@@ -314,7 +316,7 @@ impl LogScan {
             .await
     }
 
-    /// Looks at a few parts of the log behind `after`, or else from its beginning, until something is found.
+    /// Scans a few parts of the log after `after`, or from its beginning, until something is found.
     async fn at(call: &Call, request: &LogRequest, after: Option<EventSequence>) -> Result<Self, ApiError> {
         let mut session = call.read().await?;
         let scan = Self::parts(session.as_mut(), call, request, after.unwrap_or(EventSequence(0))).await?;
@@ -322,7 +324,7 @@ impl LogScan {
             .await
     }
 
-    /// The same scan, if it misses no event behind `after`.
+    /// Returns the same scan, if it misses no event after `after`.
     ///
     /// # Errors
     /// 410 if it does, or the log does not reach to `after`.
@@ -362,7 +364,7 @@ impl LogScan {
         let LogRequest { filter, per_page, .. } = request;
         let business = call.caller.business_id();
         if filter.names.is_empty() {
-            // Nothing can pass, however much there is.
+            // No event can match, however many there are.
             return Ok(Self {
                 events: Vec::new(),
                 position: session.latest_event(business).await?.max(after),
@@ -391,13 +393,13 @@ impl LogScan {
     }
 }
 
-/// The record of `event` as `caller` may see it.
+/// Returns the record of `event` as `caller` may see it.
 fn shown_data(event: &Event, caller: &Caller, projections: &Projections) -> Result<Box<RawValue>, ApiError> {
     let data = projections.apply(event.what.name, &event.what.data, caller.scopes);
     RawValue::from_string(data.into_owned()).map_err(|error| StoreError::Other(error.into()).into())
 }
 
-/// An event of the log: what webhooks are sent, with its number.
+/// An event of the log: the body that webhooks receive, with its number.
 #[derive(Serialize, ToSchema)]
 struct LoggedEvent<'a> {
     /// The number of the event within the business: 1, 2, 3 … without gaps.
@@ -434,26 +436,26 @@ struct EventPage<'a> {
     success: bool,
     /// The events, oldest first.
     data: Vec<LoggedEvent<'a>>,
-    /// Where the part lies.
+    /// The position of the part.
     meta: LogMeta,
 }
 
 #[derive(Serialize, ToSchema)]
 struct LogMeta {
     pagination: LogPagination,
-    /// What to send as `cursor` to go on from here, also when this is the end of the log.
+    /// The value to send as `cursor` to continue from here, also if this is the end of the log.
     position: String,
-    /// The epoch of the server's database, 0 as long as it has never gone back to an earlier state. Where it is another than in the
-    /// answer before, numbers were given a second time: read the records anew, and go on with `latest`.
+    /// The epoch of the server's database, 0 as long as it has never gone back to an earlier state. If it differs from the
+    /// previous answer's, numbers were given a second time: read the records again, and continue with `latest`.
     epoch: i64,
 }
 
 #[derive(Serialize, ToSchema)]
 struct LogPagination {
-    /// How many events a part has at most.
+    /// The maximum number of events in a part.
     per_page: u32,
-    /// What to send as `cursor` for what follows; null at the end of the log. A part may be short, or empty, where little
-    /// passes the filters.
+    /// The value to send as `cursor` for the next part; null at the end of the log. A part may be short or empty if few events
+    /// pass the filters.
     #[schema(required)]
     next_cursor: Option<String>,
 }
@@ -461,24 +463,23 @@ struct LogPagination {
 parameters! {
     query EventParameters;
 
-    /// Behind the event of this number: `position` of the answer before; or `latest`, what happens from now on. By default
-    /// from the oldest event that is kept.
+    /// The event after which to begin: `position` of the previous answer, or `latest` for events from now on. By default the
+    /// log is read from the oldest event that is kept.
     cursor: EventCursor;
-    /// How many events an answer has at most; 50 by default.
+    /// The maximum number of events in an answer; 50 by default.
     per_page: PerPage;
-    /// Of this name, or of several: `event=lead.created&event=lead.updated`.
+    /// Events with this name, or with one of several: `event=lead.created&event=lead.updated`.
     event: EventNames;
-    /// Only events of this resource: vehicle, contact, lead and so on, the part of the name before the dot.
+    /// Events of this resource only: vehicle, contact, lead and so on, the part of the name before the dot.
     resource: EventResource;
-    /// That happened to the record of this id; needs resource.
+    /// Events of the record with this id; needs resource.
     record: RecordNumber;
-    /// That happened between these two moments, both included; an empty one leaves that end open. `created=…` is just this
-    /// moment.
+    /// Happened between these two moments, both included; an empty one leaves that end open. `created=…` is just this moment.
     created as "created[]": MomentRange;
-    /// How many seconds to hold the answer back while there is no event to show; 0 by default.
+    /// The number of seconds to hold the answer back while there is no event to show; 0 by default.
     wait: Wait;
-    /// Comma-separated dot-paths to be returned: at most 100 of at most 8 parts each. Of an answer that is
-    /// narrowed so, members that are otherwise required may be absent.
+    /// Comma-separated dot-paths to be returned: at most 100 of at most 8 parts each. An answer narrowed in this way may lack
+    /// members that are otherwise required.
     fields: Fields;
 }
 

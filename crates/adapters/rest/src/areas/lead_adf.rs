@@ -26,9 +26,9 @@ pub(super) fn operations() -> Declared<Vec<Operation>> {
 
 /// Create a lead from an ADF document
 ///
-/// One `prospect` of ADF 1.0 in at most 256 KiB of XML becomes one lead, on channel marketplace. The first vehicle of the business
-/// that has the stock number, the VIN or the registration of one in the document is associated with it. A document type
-/// declaration, malformed XML, or any other number of prospects than one gives 422 (`body`).
+/// Turns one `prospect` of ADF 1.0, in at most 256 KiB of XML, into one lead on channel marketplace. The first vehicle of the
+/// business that has the stock number, the VIN or the registration of one in the document is associated with it. A document
+/// type declaration, malformed XML, or any other number of prospects than one gives 422 (`body`).
 #[utoipa::path(post, path = "/2.0/leads/adf", tag = "leads", security(("bearer" = ["leads:write"])),
     request_body(content((AdfText = "application/xml", example = json!(EXAMPLE)), (AdfDocument = "text/xml")), description = "An ADF 1.0 document"),
     responses((status = 201, description = "The lead that was created", body = Envelope<FullLead<'static>>)))]
@@ -42,10 +42,11 @@ async fn create_lead_from_adf(call: Call) -> Result<Reply, ApiError> {
     .await
 }
 
-/// The least that makes a lead.
+/// The shortest document that makes a lead.
 const EXAMPLE: &str = r#"<?adf version="1.0"?><adf><prospect><customer><contact><name part="full">Ann Lee</name></contact></customer></prospect></adf>"#;
 
-/// The body as a text, since its elements are the format's. Its media type comes first, so the reference shows it, to be edited.
+/// The body as a text, since its elements are defined by ADF. Its media type comes first, so that the reference shows it for
+/// editing.
 struct AdfText;
 
 impl PartialSchema for AdfText {
@@ -60,7 +61,7 @@ impl PartialSchema for AdfText {
 
 impl ToSchema for AdfText {}
 
-/// The body as a file. XML names its own encoding: what is sent is bytes.
+/// The body as a file. XML names its own encoding, so the body is bytes.
 struct AdfDocument;
 
 impl PartialSchema for AdfDocument {

@@ -26,7 +26,7 @@ use crate::{
     write::Prepared,
 };
 
-/// How long the mail server may take to say whether it takes the recipient: longer than a mailer of ours waits for it.
+/// The time within which the mail server must accept or reject the recipient: longer than our mailers wait for it.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(15);
 
 pub(super) fn operations() -> Declared<Vec<Operation>> {
@@ -39,7 +39,7 @@ pub(super) fn operations() -> Declared<Vec<Operation>> {
 
 /// List a lead's messages
 ///
-/// Newest first. The enquiry itself is none of them: it is in the lead's `data`.
+/// Newest first. The enquiry itself is not one of them: it is in the lead's `data`.
 #[utoipa::path(get, path = "/2.0/leads/{id}/messages", tag = "leads", security(("bearer" = ["lead-messages:read"])),
     params(IdParameter, PageParameters, FieldsParameter),
     responses((status = 200, description = "A page of messages", body = PageEnvelope<LeadMessage>),
@@ -81,16 +81,17 @@ parameters! {
 
 /// Add a message to a lead
 ///
-/// One that came `in` makes the lead new_message and has the AI read the conversation; one that goes `out` makes it replied. Both raise the lead's version and emit lead.updated. A message that goes out on channel `email` is mailed to
-/// the lead's address; if that is missing, the mail server cannot be reached or refuses it, or the business has sent as many mails as
-/// it may in a day, the answer is 422 `lead_send_failed`, and no message is added.
+/// A message that came `in` makes the lead new_message and has the AI read the conversation; one that goes `out` makes it
+/// replied. Both raise the lead's version and emit lead.updated. A message that goes out on channel `email` is mailed to the
+/// lead's address. If the lead has no address, the mail server cannot be reached or refuses it, or the business has reached its
+/// daily limit of mails, the answer is 422 `lead_send_failed`. No message is added then.
 #[utoipa::path(post, path = "/2.0/leads/{id}/messages", tag = "leads", security(("bearer" = ["lead-messages:write"])),
     params(IdParameter), request_body = MessageBody,
     responses((status = 201, description = "The message that was added", body = Envelope<LeadMessage>),
         (status = 404, description = "`lead_not_found`"), (status = 422, description = "`validation_failed`, `lead_send_failed`")))]
 async fn create_lead_message(call: Call) -> Result<Reply, ApiError> {
     let message = call.body().await.and_then(|body: MessageBody| Ok(body.message()?));
-    // What strict handling refuses is refused before the mail server is asked about a recipient.
+    // Requests that strict handling refuses are refused before the mail server is asked about a recipient.
     if let Ok(message) = &message
         && call.unknown.is_empty()
         && message.direction == Direction::Out
@@ -99,7 +100,7 @@ async fn create_lead_message(call: Call) -> Result<Reply, ApiError> {
             Prepared::Answered(reply) => return Ok(reply),
             Prepared::Done(Some(mail)) => {
                 if let Err(failed) = check(&call, &mail).await {
-                    // The cause is for us alone; the answer is a refusal like any other, and replayed as one.
+                    // The cause is only logged. The answer is a refusal like any other, and is replayed as one.
                     tracing::warn!(error = chain(&*failed), "a reply to a lead could not be sent");
                     return call.refuse(LeadError::SendFailed(failed).into()).await;
                 }
@@ -118,7 +119,7 @@ async fn create_lead_message(call: Call) -> Result<Reply, ApiError> {
     .await
 }
 
-/// The mail that a reply is to be sent as, whose recipient is checked while no transaction is open.
+/// Returns the mail for a reply, after checking its recipient while no transaction is open.
 async fn recipient(call: &Call, message: &NewMessage) -> Result<Prepared<Option<Mail>>, ApiError> {
     call.prepare(async |session: &mut dyn Session| {
         let lead: Target<LeadId> = call.target(Code::LEAD_NOT_FOUND)?;
@@ -127,8 +128,8 @@ async fn recipient(call: &Call, message: &NewMessage) -> Result<Prepared<Option<
     .await
 }
 
-/// Has the mail server say whether it takes the recipient. The mail itself goes into the outbox together with the message, and
-/// from there to the server: so it is sent once that is committed, and is neither lost nor sent for a message that is not there.
+/// Asks the mail server whether it accepts the recipient. The mail itself is stored in the outbox together with the message and
+/// sent after the commit. So it is not lost, and none is sent for a message that does not exist.
 async fn check(call: &Call, mail: &Mail) -> Result<(), BoxError> {
     timeout(CHECK_TIMEOUT, call.worker.shared.mailer.check(mail)).await??;
     Ok(())
@@ -153,11 +154,11 @@ impl Personal for LeadMessage {
 #[derive(Deserialize, ToSchema)]
 #[schema(as = LeadMessageBody, example = json!({"direction": "in", "channel": "whatsapp", "body": "Is it still for sale?"}))]
 struct MessageBody {
-    /// in from the sender of the enquiry, out from the business.
+    /// in for a message from the sender of the enquiry, out for one from the business.
     #[serde(default)]
     #[schema(value_type = Direction, required)]
     direction: Field<Line>,
-    /// The channel that it went on; the lead's by default. On email, a message that goes out is mailed.
+    /// The channel that the message used; the lead's by default. On email, a message that goes out is mailed.
     #[serde(default)]
     #[schema(value_type = Option<LeadChannel>)]
     channel: Field<Line>,
@@ -190,7 +191,7 @@ impl MessageBody {
             form.fault("body", "is required");
         }
         let message = NewMessage {
-            // If it is none, that is a fault already.
+            // A missing direction is a fault already.
             direction: direction.unwrap_or(Direction::In),
             channel,
             subject,

@@ -66,7 +66,7 @@ async fn read_lead_note(call: Call) -> Result<Reply, ApiError> {
 
 /// Add a note to a lead
 ///
-/// For the staff alone: no event reports it, and the lead does not change by it.
+/// Notes are for the staff only: no event reports one, and adding one does not change the lead.
 #[utoipa::path(post, path = "/2.0/leads/{id}/notes", tag = "leads", security(("bearer" = ["lead-notes:write"])),
     params(IdParameter), request_body = NoteBody,
     responses((status = 201, description = "The note that was added", body = Envelope<LeadNote>),

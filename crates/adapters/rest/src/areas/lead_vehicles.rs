@@ -28,7 +28,7 @@ pub(super) fn operations() -> Declared<Vec<Operation>> {
 
 /// List the vehicles that a lead concerns
 ///
-/// Newest vehicle first. One that is deleted leaves the list.
+/// Newest vehicle first. A deleted vehicle leaves the list.
 #[utoipa::path(get, path = "/2.0/leads/{id}/vehicles", tag = "leads", security(("bearer" = ["leads:read"])),
     params(IdParameter, PageParameters, FieldsParameter),
     responses((status = 200, description = "A page of vehicles", body = PageEnvelope<LeadVehicleView<'static>>),
@@ -47,7 +47,7 @@ async fn list_lead_vehicles(call: Call) -> Result<Answer, ApiError> {
 
 /// Associate a vehicle with a lead
 ///
-/// Named by `vehicle` or by `vehicle_tag`.
+/// The vehicle is named by `vehicle` or by `vehicle_tag`.
 #[utoipa::path(post, path = "/2.0/leads/{id}/vehicles", tag = "leads", security(("bearer" = ["leads:write"])),
     params(IdParameter), request_body(content = VehicleBody, extensions(("x-rules" = json!({
         "if": {"properties": {"vehicle": {"type": "null"}}},

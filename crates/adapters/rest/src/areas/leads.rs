@@ -183,7 +183,7 @@ async fn update_lead(call: Call) -> Result<Reply, ApiError> {
     .await
 }
 
-/// The lead that the request body describes, and what is wrong with it.
+/// Returns the lead that the request body describes, and the faults of the body.
 async fn changes(call: &Call) -> Result<ParsedBody<LeadChanges>, ApiError> {
     call.read_body(|changes, rules| {
         let errors = leads::validate_lead(&changes, rules);
@@ -326,7 +326,7 @@ filters! {
     contact: ContactId;
     /// Associated with this vehicle.
     vehicle: VehicleId;
-    /// Rated at least so, 1 to 5; unrated leads are left out.
+    /// Rated at least this, 1 to 5; unrated leads are left out.
     rating_min: Rating;
     /// Came in between these two moments, both included; an empty one leaves that end open. `created=…` is just this moment.
     created: MomentRange;
@@ -351,11 +351,11 @@ struct StatusBody {
     #[serde(default)]
     #[schema(value_type = Option<bool>)]
     closed: Field<bool>,
-    /// The day on which it reopens; ignored without closed: true.
+    /// The day on which it reopens; ignored unless closed is true.
     #[serde(default)]
     #[schema(value_type = Option<Date>)]
     reopen: Field<Line>,
-    /// Whether it counts toward reports.
+    /// True if it counts toward reports.
     #[serde(default)]
     #[schema(value_type = Option<bool>)]
     stat: Field<bool>,
@@ -373,7 +373,8 @@ impl StatusBody {
         let mut form = Form::new();
         let by_name =
             |name: Line| LeadStatus::from_name(&name).ok_or("must be new, new_message, read, replied, closed or junk");
-        // `junk` and `closed` are orders and no fields of a lead: null is none. Beside one, null is no status either.
+        // `junk` and `closed` are commands, not fields of a lead, so null does not set them. Beside one of them, a null
+        // `status` is no status either.
         let (junk, closed) = (form.optional("junk", junk), form.optional("closed", closed));
         let resets_status = matches!(status, Field::Null) && junk.is_none() && closed.is_none();
         let named = form.optional("status", status);
@@ -396,7 +397,7 @@ impl StatusBody {
 #[derive(Deserialize, ToSchema)]
 #[schema(example = json!({"assign": [1]}))]
 struct AssignBody {
-    /// Staff user ids; an empty array clears.
+    /// Staff user ids; an empty array removes all.
     #[serde(default)]
     #[schema(schema_with = assign_schema, required)]
     assign: Field<BoundedList<i64>>,

@@ -1,4 +1,4 @@
-//! What changed among the listings, over HTTP: a copy elsewhere stays in step by it alone (decisions §8).
+//! The changes of listings over HTTP: enough by themselves to keep a copy of the listings up to date (decisions §8).
 
 use forecourt_kernel::{Projection, Timestamp, VehicleId};
 use forecourt_listings::{self as listings, Change, ChangePage, ChangeRange, ChangedTo, ListingSchema};
@@ -20,7 +20,7 @@ use crate::{
     tail::MAX_WAIT,
 };
 
-/// How many changes are read at once.
+/// The number of changes that are read at once.
 const AT_ONCE: u32 = 25;
 
 pub(super) fn operations() -> Declared<Vec<Operation>> {
@@ -31,9 +31,9 @@ pub(super) fn operations() -> Declared<Vec<Operation>> {
 
 /// List changes of listings
 ///
-/// The latest change of each listing that changed after the number `after`, in the order in which they happened. Begin with 0, which
-/// gives what is listed, and pass each answer's `last_sequence` as the next `after`: applied in order, the entries keep a copy equal
-/// to the listings. Removals are kept for 30 days.
+/// The latest change of each listing that changed after the number `after`, in the order in which they happened. Begin with 0,
+/// which returns all current listings, and pass each answer's `last_sequence` as the next `after`: applied in order, the
+/// entries keep a copy equal to the listings. Removals are kept for 30 days.
 #[utoipa::path(get, path = "/2.0/listings/changes", tag = "listings", security(("bearer" = ["listings:read"])), params(ChangeParameters),
     responses((status = 200, description = "Changes in their order", body = ListingChanges),
         (status = 410, description = "`listing_changes_expired`")))]
@@ -48,7 +48,7 @@ async fn list_listing_changes(call: Call) -> Result<Answer, ApiError> {
     let (after, per_page, wait, fields) = query.finish((after.unwrap_or_default(), per_page, wait, fields))?;
 
     let deadline = Instant::now() + wait;
-    // It waits from before the first read, so that nothing is missed that changes after that.
+    // The waiter is made before the first read, so that no change made after that read is missed.
     let waiter = if wait.is_zero() { None } else { call.event_waiter() };
     let mut found = read_changes(&call, after, per_page).await?;
     if let Some(mut waiter) = waiter {
@@ -62,7 +62,7 @@ async fn list_listing_changes(call: Call) -> Result<Answer, ApiError> {
                 break;
             }
         }
-        // The key may have been revoked meanwhile.
+        // The key may have been revoked in the meantime.
         call.caller_now().await?;
     }
     let pages = ChangePages {
@@ -93,13 +93,13 @@ struct ChangePages {
     call: Call,
     with_removals: bool,
     fields: Option<Projection>,
-    /// How many changes may still be shown.
+    /// The number of changes that may still be shown.
     left: u32,
     envelope: EnvelopeWriter,
 }
 
 impl ChangePages {
-    /// The part of the body that shows what was `found`, and what is found next, if this is not the end.
+    /// Returns the part of the body that shows the changes `found`, and the next page, if this is not the end.
     async fn part(&mut self, found: ChangePage) -> Result<(Vec<u8>, Option<ChangePage>), ApiError> {
         let ChangePage { changes, up_to, more } = found;
         let mut body = Vec::new();
@@ -112,7 +112,7 @@ impl ChangePages {
             .saturating_sub(u32::try_from(changes.len()).unwrap_or(u32::MAX));
         let last = changes.last().map(|last| last.sequence);
         if let Some(after) = last.filter(|_| more && self.left > 0) {
-            // A read that need not wait does not let others run.
+            // A read that does not have to wait does not yield to other tasks.
             yield_now().await;
             let range = ChangeRange {
                 after,
@@ -125,7 +125,7 @@ impl ChangePages {
             let next = listings::continue_changes(session.as_mut(), clock, by, range, limit).await?;
             return Ok((body, Some(next)));
         }
-        // Where nothing is left, no change up to that number is.
+        // If no more changes follow, everything up to that number has been shown.
         let last_sequence = last.filter(|_| more).unwrap_or(up_to);
         let meta = ChangesMeta {
             last_sequence,
@@ -151,12 +151,12 @@ struct ListingChanges {
 #[derive(Serialize, ToSchema)]
 #[schema(as = ListingChangesMeta)]
 struct ChangesMeta {
-    /// What to send as `after` to go on from here.
+    /// The value to send as `after` to continue from here.
     last_sequence: i64,
-    /// Whether there are more already.
+    /// True if there are more changes already.
     more: bool,
-    /// The epoch of the server's database, 0 as long as it has never gone back to an earlier state. Where it is another than in the
-    /// answer before, numbers were given a second time: start anew from 0.
+    /// The epoch of the server's database, 0 as long as it has never gone back to an earlier state. If it differs from the
+    /// previous answer's, numbers were given a second time: start again from 0.
     epoch: i64,
 }
 
@@ -178,7 +178,7 @@ struct ListingUpsert<'a> {
     /// Vehicle id.
     #[schema(value_type = i64)]
     id: VehicleId,
-    /// When the listing last changed, epoch seconds.
+    /// Time of the listing's last change, epoch seconds.
     #[schema(value_type = i64)]
     at: Timestamp,
     /// The hash of the listing.
@@ -187,7 +187,7 @@ struct ListingUpsert<'a> {
     listing: &'a RawValue,
 }
 
-/// The vehicle is listed no more.
+/// The vehicle is no longer listed.
 #[derive(Serialize, ToSchema)]
 struct ListingRemoval {
     /// The number of the change.
@@ -197,10 +197,10 @@ struct ListingRemoval {
     /// Vehicle id.
     #[schema(value_type = i64)]
     id: VehicleId,
-    /// Since when, epoch seconds.
+    /// Time of the removal, epoch seconds.
     #[schema(value_type = i64)]
     at: Timestamp,
-    /// Why: it was sold too long ago, taken off the website, put into a state in which it is not offered, or deleted.
+    /// The reason: it was sold too long ago, taken off the website, put into a state in which it is not offered, or deleted.
     #[schema(schema_with = schemas::removal_reason)]
     reason: &'static str,
 }
@@ -243,13 +243,13 @@ impl<'a> ListingChange<'a> {
 parameters! {
     query ChangeParameters;
 
-    /// Only changes with higher numbers: `last_sequence` of the answer before. 0, the default, gives what is listed.
+    /// Only changes with higher numbers: `last_sequence` of the previous answer. 0, the default, returns all current listings.
     after: Sequence;
-    /// How many changes an answer has at most; 50 by default.
+    /// The maximum number of changes in an answer; 50 by default.
     per_page: PerPage;
-    /// How many seconds to hold the answer back while there is no change to show; 0 by default.
+    /// The number of seconds to hold the answer back while there is no change to show; 0 by default.
     wait: Wait;
-    /// Comma-separated dot-paths of the entries to be returned: at most 100 of at most 8 parts each. Of an answer that is
-    /// narrowed so, members that are otherwise required may be absent.
+    /// Comma-separated dot-paths of the entries to be returned: at most 100 of at most 8 parts each. An answer narrowed in this
+    /// way may lack members that are otherwise required.
     fields: Fields;
 }

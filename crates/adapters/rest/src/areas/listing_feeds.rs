@@ -1,4 +1,4 @@
-//! Ready-made outputs of the listings, and what a listing still needs for them, over HTTP (decisions §8).
+//! Ready-made outputs of the listings, and the fields that a listing still lacks for them, over HTTP (decisions §8).
 
 use forecourt_kernel::{Timestamp, VehicleId};
 use forecourt_listings::{self as listings, Dealer, Feed, ReadyCount};
@@ -19,7 +19,7 @@ use crate::{
     schemas::FeedName,
 };
 
-/// How many listings are read at once.
+/// The number of listings that are read at once.
 const AT_ONCE: usize = 100;
 
 pub(super) fn operations() -> Declared<Vec<Operation>> {
@@ -32,7 +32,7 @@ pub(super) fn operations() -> Declared<Vec<Operation>> {
 
 /// List the listing feeds
 ///
-/// The ready-made outputs of the listings, and how many listings have all that each of them needs.
+/// The ready-made outputs of the listings, and the number of listings that have all fields that each of them needs.
 #[utoipa::path(get, path = "/2.0/feeds", tag = "listings", security(("bearer" = ["listings:read"])), params(FieldsParameter),
     responses((status = 200, description = "The feeds", body = Envelope<Vec<ListingFeed>>)))]
 async fn list_listing_feeds(call: Call) -> Result<Reply, ApiError> {
@@ -58,8 +58,8 @@ async fn list_listing_feeds(call: Call) -> Result<Reply, ApiError> {
 
 /// Read a listing feed
 ///
-/// All listings that have what the feed needs, by id. Ask again with `If-None-Match`: as long as nothing has changed the answer is
-/// 304.
+/// Returns all listings that have the fields that the feed needs, by id. Repeat the request with `If-None-Match`: as long as
+/// nothing has changed, the answer is 304.
 #[utoipa::path(get, path = "/2.0/feeds/{name}", tag = "listings", security(("bearer" = ["listings:read"])), params(NameParameter),
     responses((status = 200, description = "The feed", content(
             (String = "text/tab-separated-values"), (String = "text/csv"), (Object = "application/ld+json"))),
@@ -76,7 +76,7 @@ async fn read_listing_feed(call: Call) -> Result<Answer, ApiError> {
     let now = call.clock().now();
     let mut session = call.read().await?;
     let state = session.manifest_state(business.id, now).await?;
-    // A feed shows of the business what its file says.
+    // A feed shows data of the business from its file.
     let etag = format!(
         "\"{}-{}-{state}-{}{}\"",
         business.id,
@@ -118,19 +118,19 @@ struct Parts {
     feed: Feed,
     now: Timestamp,
     ids: Vec<VehicleId>,
-    /// How many of them were looked at.
+    /// The number of listings that were checked.
     next: usize,
     is_first: bool,
 }
 
 impl Parts {
-    /// The next part of the body, and whether there is more.
+    /// Returns the next part of the body, and whether there is more.
     async fn next(&mut self) -> Result<(Vec<u8>, bool), ApiError> {
         let mut body = Vec::new();
         if self.next == 0 {
             self.feed.start(&mut body);
         } else {
-            // A read that need not wait does not let others run.
+            // A read that does not have to wait does not yield to other tasks.
             yield_now().await;
         }
         let business = &self.call.caller.business;
@@ -143,7 +143,7 @@ impl Parts {
         let dealer = Dealer::from(&**business);
         for listing in &listings {
             let shown: Value = serde_json::from_str(&listing.json).map_err(reply::unwritable)?;
-            // One that has changed since may lack something now.
+            // A listing that has changed since may lack a field now.
             if self.feed.missing(&dealer, &shown).is_empty() {
                 self.feed
                     .append(&dealer, &shown, std::mem::take(&mut self.is_first), &mut body);
@@ -159,7 +159,7 @@ impl Parts {
 
 /// Check what a listing needs for the feeds
 ///
-/// For each feed whether the listing is in it, and if not, which fields it still needs, and why.
+/// Tells for each feed whether the listing is in it, and if not, which fields it still needs and why.
 #[utoipa::path(get, path = "/2.0/listings/{id}/readiness", tag = "listings", security(("bearer" = ["listings:read"])),
     params(IdParameter, FieldsParameter),
     responses((status = 200, description = "What the listing needs", body = Envelope<ListingReadiness>),
@@ -197,38 +197,38 @@ async fn read_listing_readiness(call: Call) -> Result<Reply, ApiError> {
 struct ListingFeed {
     /// Its name in the path.
     name: &'static str,
-    /// What its answer is.
+    /// The media type of its answer.
     content_type: &'static str,
-    /// How many listings are in it.
+    /// The number of listings in it.
     ready: i64,
-    /// How many are not, since they lack something that it needs.
+    /// The number of listings that are not in it, because they lack a field that it needs.
     not_ready: i64,
 }
 
-/// What a listing needs for the feeds.
+/// The readiness of a listing for the feeds.
 #[derive(Serialize, ToSchema)]
 struct ListingReadiness {
     /// Every feed.
     feeds: Vec<FeedReadiness>,
 }
 
-/// What a listing needs for a feed.
+/// The readiness of a listing for one feed.
 #[derive(Serialize, ToSchema)]
 struct FeedReadiness {
     /// The feed's name.
     name: &'static str,
-    /// Whether the listing is in it.
+    /// True if the listing is in it.
     ready: bool,
-    /// What it lacks.
+    /// The fields that the listing lacks.
     missing: Vec<MissingField>,
 }
 
-/// Something that a listing lacks for a feed.
+/// A field that a listing lacks for a feed.
 #[derive(Serialize, ToSchema)]
 struct MissingField {
     /// The dot-path of the field.
     field: String,
-    /// Why the feed needs it.
+    /// The reason why the feed needs it.
     reason: String,
 }
 

@@ -14,7 +14,7 @@ use crate::{
     reply::{self, Answer, EnvelopeWriter, Reply},
 };
 
-/// How many entries of the manifest are read at once.
+/// The number of entries of the manifest that are read at once.
 const ENTRIES_AT_ONCE: u32 = 1000;
 
 pub(super) fn operations() -> Declared<Vec<Operation>> {
@@ -25,8 +25,8 @@ pub(super) fn operations() -> Declared<Vec<Operation>> {
 
 /// Read the manifest
 ///
-/// Every live listing by its id, with what tells whether a copy is still good. Ask again with `If-None-Match`: as long as nothing
-/// has changed the answer is 304.
+/// Lists every live listing by its id, with its hash and the time of its last change, which tell whether a copy is up to date.
+/// Repeat the request with `If-None-Match`: as long as nothing has changed, the answer is 304.
 #[utoipa::path(get, path = "/2.0/listings/manifest", tag = "listings", security(("bearer" = ["listings:read"])), params(FieldsParameter),
     responses((status = 200, description = "The manifest", body = Manifest)))]
 async fn read_manifest(call: Call) -> Result<Answer, ApiError> {
@@ -34,7 +34,7 @@ async fn read_manifest(call: Call) -> Result<Answer, ApiError> {
     let business = call.caller.business_id();
     let now = call.clock().now();
     let manifests = &call.worker.shared.manifests;
-    // Without fields alone: what these narrow is another text.
+    // Only without `fields`, since the tag is that of the whole manifest.
     if fields.is_none()
         && let Some(etag) = manifests.unchanged(business, call.epoch, &call.if_none_match)
     {
@@ -81,7 +81,7 @@ struct Parts {
     now: Timestamp,
     fields: Option<Projection>,
     meta: ManifestMeta,
-    /// The last vehicle that was written; `None` if all were.
+    /// The last vehicle that was written; `None` if all were written.
     after: Option<VehicleId>,
     envelope: EnvelopeWriter,
 }
@@ -127,7 +127,7 @@ struct EntryView<'a> {
     /// Vehicle id.
     #[schema(value_type = i64)]
     id: VehicleId,
-    /// When the listing last changed, epoch seconds.
+    /// Time of the listing's last change, epoch seconds.
     #[schema(value_type = i64)]
     updated: Timestamp,
     /// The hash of the listing.
@@ -147,9 +147,9 @@ impl<'a> EntryView<'a> {
 
 #[derive(Serialize, ToSchema)]
 struct ManifestMeta {
-    /// How many listings there are.
+    /// The number of listings.
     count: i64,
-    /// When one of them last changed, epoch seconds; null if there is none.
+    /// Time of the last change of any of them, epoch seconds; null if there is none.
     #[schema(value_type = Option<i64>, required)]
     updated: Option<Timestamp>,
 }

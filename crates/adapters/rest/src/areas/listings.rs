@@ -56,7 +56,7 @@ fn operations() -> Declared<Vec<Operation>> {
     operations.append(&mut listing_manifest::operations()?);
     operations.append(&mut listing_changes::operations()?);
     operations.append(&mut listing_feeds::operations()?);
-    // Many callers ask for the same answer until a listing changes.
+    // Many callers request the same answer until a listing changes.
     for operation in &mut operations {
         operation.caches_answers = true;
     }
@@ -65,8 +65,9 @@ fn operations() -> Declared<Vec<Operation>> {
 
 /// List listings
 ///
-/// In the order of `updated`, then id: those that changed last come at the end. To stay in step, walk by cursor from
-/// `updated_since` a few seconds before the highest `updated` that you have; what went away the manifest tells.
+/// In the order of `updated`, then id: those that changed last come at the end. To keep a copy up to date, page by cursor from
+/// `updated_since` a few seconds before the highest `updated` that you have; compare with the manifest to find removed
+/// listings.
 #[utoipa::path(get, path = "/2.0/listings", tag = "listings", security(("bearer" = ["listings:read"])),
     params(FilterParameters, PageParameters, FieldsParameter),
     responses((status = 200, description = "A page of listings", body = PageEnvelope<ListingSchema>)))]
@@ -133,7 +134,7 @@ pub(super) fn parsed(listing: &Listing) -> Result<&RawValue, ApiError> {
     serde_json::from_str(&listing.json).map_err(reply::unwritable)
 }
 
-/// An empty cursor stands before the first listing, which is the one that has not changed for the longest time.
+/// Treats an empty cursor as the place before the first listing, which is the one that has not changed for the longest time.
 fn from_the_beginning(page: PageRequest) -> PageRequest {
     match &page.position {
         Position::After(cursor) if cursor.values() == [i64::MAX, i64::MAX] => PageRequest {
@@ -184,8 +185,8 @@ filters! {
     year: NumberRange;
     /// Between these two mileages, both included; an empty one leaves that end open. `mileage=…` is just this mileage.
     mileage: NumberRange;
-    /// Between these two website prices, both included; an empty one leaves that end open. `price=…` is just this price. What is
-    /// priced on application is never found by price.
+    /// Between these two website prices, both included; an empty one leaves that end open. `price=…` is just this price.
+    /// Vehicles priced on application are never found by price.
     price: MoneyRange;
     /// Changed at or after this moment, epoch seconds.
     updated_since: Timestamp;

@@ -1,4 +1,4 @@
-//! What the API is (contract, "Meta").
+//! The version of the API and its endpoints (contract, "Meta").
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -39,9 +39,9 @@ struct Meta<'a> {
 struct Endpoint<'a> {
     /// GET, POST, PUT, PATCH or DELETE.
     method: &'a str,
-    /// With parameters in braces.
+    /// The path, with parameters in braces.
     path: &'a str,
-    /// What the key needs for it.
+    /// The scopes that the key needs for it.
     #[schema(value_type = Vec<String>)]
     scopes: Vec<&'static str>,
 }

@@ -41,13 +41,13 @@ use crate::{
     summary::OperationSummary,
 };
 
-/// An area of the contract. All that the rest of the adapter knows of it is said here, by its module.
+/// An area of the contract. Its module declares here everything that the rest of the adapter knows of it.
 pub(crate) struct Area {
     /// Its name, by which the documentation groups operations.
     pub(crate) tag: &'static str,
-    /// What it is about.
+    /// Its subject.
     pub(crate) about: &'static str,
-    /// What it can do.
+    /// Its operations.
     pub(crate) operations: fn() -> Declared<Vec<Operation>>,
     /// The error codes that are its own.
     pub(crate) codes: &'static [Code],
@@ -61,11 +61,11 @@ pub(crate) struct EventRecord {
     pub(crate) resource: &'static str,
     /// Its schema in the document.
     pub(crate) schema: &'static str,
-    /// One of it.
+    /// Returns an example of it.
     pub(crate) example: fn() -> Value,
 }
 
-/// All of them, in the order of the documentation.
+/// All areas, in the order of the documentation.
 pub(crate) const AREAS: &[Area] = &[
     leads::AREA,
     contacts::AREA,
@@ -79,7 +79,7 @@ pub(crate) const AREAS: &[Area] = &[
     meta::AREA,
 ];
 
-/// Every operation that the API has.
+/// Returns every operation of the API.
 pub(crate) fn operations() -> Declared<Vec<Operation>> {
     let mut operations = Vec::new();
     for area in AREAS {
@@ -88,15 +88,15 @@ pub(crate) fn operations() -> Declared<Vec<Operation>> {
     Ok(operations)
 }
 
-/// A summary of every operation.
+/// Returns a summary of every operation.
 ///
 /// # Errors
-/// If an operation does not declare what it must.
+/// If an operation lacks a required declaration.
 pub fn summaries() -> Result<Vec<OperationSummary>, BoxError> {
     Ok(operations()?.iter().map(Operation::summary).collect())
 }
 
-/// Every error code, in the order of the documentation.
+/// Returns every error code, in the order of the documentation.
 pub(crate) fn codes() -> impl Iterator<Item = Code> {
     let of_areas = AREAS.iter().flat_map(|area| area.codes);
     Code::COMMON.iter().chain(of_areas).copied()

@@ -54,7 +54,7 @@ fn operations() -> Declared<Vec<Operation>> {
     ])
 }
 
-/// Returns a list, or as much of it as `fields` names.
+/// Returns a list, or the part of it that `fields` names.
 fn answer(call: &Call, data: &impl Serialize) -> Result<Reply, ApiError> {
     Reply::projected(data, call.fields()?.as_ref())
 }
@@ -65,7 +65,7 @@ struct TagList<'a> {
     /// contact, lead or vehicle.
     #[schema(value_type = String)]
     resource: &'static str,
-    /// The stock type's key, or false where there is none.
+    /// The stock type's key, or false if there is none.
     #[schema(schema_with = key_or_false)]
     r#type: KeyOrFalse,
     /// The tags.
@@ -101,7 +101,8 @@ async fn list_tags(call: Call) -> Result<Reply, ApiError> {
     let kind = if resource == Some(TagResource::Vehicle) {
         query.required("type", tagged_stock_type)
     } else {
-        // It says nothing of other records, but is read all the same: a known parameter with a bad value is refused.
+        // The stock type does not matter for other records, but is validated all the same: a known parameter with a bad value
+        // is refused.
         query.with_empty("type", tagged_stock_type);
         None
     };
@@ -131,7 +132,7 @@ fn tagged_stock_type(text: &str) -> Result<StockType, &'static str> {
 /// The states of a kind of record.
 #[derive(Serialize, ToSchema)]
 struct StatusList {
-    /// What they are the states of.
+    /// The kind of record that has these states.
     #[schema(value_type = String)]
     r#type: &'static str,
     /// The states, by code.
@@ -174,7 +175,7 @@ struct StaffView<'a> {
     id: StaffId,
     /// Their name.
     name: &'a str,
-    /// What they do.
+    /// Their roles.
     role: &'a [String],
 }
 
@@ -182,11 +183,11 @@ struct StaffView<'a> {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Location)]
 struct LocationView<'a> {
-    /// Its id, as vehicles are written with.
+    /// Its id, as used to write vehicles.
     id: &'a str,
-    /// Its number, which it keeps for good: test drives are read with it.
+    /// Its permanent number, as shown on test drives.
     number: i64,
-    /// Its name, as vehicles are read with.
+    /// Its name, as shown on vehicles.
     name: &'a str,
 }
 
@@ -197,16 +198,16 @@ struct OptionListView<'a> {
     /// The field's name.
     #[schema(value_type = String)]
     name: &'static str,
-    /// Whether a vehicle is refused for another value; if not, these are suggestions.
+    /// True if a vehicle with another value is refused; if false, these are suggestions.
     enforced: bool,
-    /// The values, those that the business adds last.
+    /// The values, with those that the business adds at the end.
     values: Vec<&'a str>,
 }
 
 /// List the values of vehicles' fields
 ///
-/// With a class, only the values for its vehicles, and the business's own. If a list is enforced, vehicles of the class take
-/// no others.
+/// With a class, the answer has only the values for its vehicles and the business's own. If a list is enforced, vehicles of the
+/// class accept no other values.
 #[utoipa::path(get, path = "/2.0/reference/vehicle-options", tag = "reference", security(("bearer" = ["reference:read"])),
     params(("type" = Option<VehicleClass>, Query, description = "A class of vehicles"),
         FieldsParameter),
@@ -235,7 +236,7 @@ struct TaxonomyView<'a> {
     make: Option<&'a str>,
     /// The model, as the taxonomy spells it, or else as it was sent.
     model: Option<&'a str>,
-    /// The classes, where none was requested.
+    /// The classes, if none was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     types: Option<[VehicleClass; VehicleClass::ALL.len()]>,
@@ -247,11 +248,11 @@ struct TaxonomyView<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     models: Option<Vec<&'static str>>,
-    /// The model's generations, the oldest first; this list and the next ones are empty where the taxonomy has no entries.
+    /// The model's generations, oldest first; this list and the next ones are empty if the taxonomy has no entries.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     generations: Option<Vec<GenerationView>>,
-    /// Its best known derivatives.
+    /// Its best-known derivatives.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     derivatives: Option<Vec<&'static str>>,
@@ -272,9 +273,9 @@ struct GenerationView {
     /// Its name.
     #[schema(value_type = String)]
     name: &'static str,
-    /// The year in which it was first sold new.
+    /// The year in which it was first sold as new.
     from: u16,
-    /// The year in which it was last sold new; null while it is.
+    /// The year in which it was last sold as new; null if it still is.
     to: Option<u16>,
 }
 
@@ -292,8 +293,8 @@ impl TaxonomyView<'_> {
 
 /// Walk the vehicle taxonomy
 ///
-/// Returns the next level: the classes, the makes of a class, the models of a make, or the variants of a model. What the
-/// taxonomy does not have is valid on a vehicle all the same.
+/// Returns the next level: the classes, the makes of a class, the models of a make, or the variants of a model. A vehicle may
+/// also have values that are not in the taxonomy.
 #[utoipa::path(get, path = "/2.0/reference/vehicle-taxonomy", tag = "reference", security(("bearer" = ["reference:read"])),
     params(("type" = Option<VehicleClass>, Query, description = "A class of vehicles; required with make"),
         ("make" = Option<Line>, Query, description = "A make, without regard to case, accents, spaces and \
@@ -371,7 +372,8 @@ async fn list_sites(call: Call) -> Result<Reply, ApiError> {
 
 /// List the locations
 ///
-/// Where vehicles stand: they are written with a location's id, and read with its name. Test drives are read with its number.
+/// Locations are the places where vehicles stand. Vehicles are written with a location's id and read with its name. Test drives
+/// are read with its number.
 #[utoipa::path(get, path = "/2.0/reference/locations", tag = "reference", security(("bearer" = ["reference:read"])),
     params(FieldsParameter),
     responses((status = 200, description = "The locations", body = Envelope<Vec<LocationView<'static>>>)))]
@@ -425,7 +427,7 @@ async fn list_lead_types(call: Call) -> Result<Reply, ApiError> {
 
 /// List the backgrounds that vehicle photos can be given
 ///
-/// The default set, then the business's own.
+/// The default set comes first, then the business's own backgrounds.
 #[utoipa::path(get, path = "/2.0/reference/media-backgrounds", tag = "reference", security(("bearer" = ["reference:read"])),
     params(FieldsParameter),
     responses((status = 200, description = "The backgrounds", body = Envelope<Vec<MediaBackground>>)))]
@@ -467,13 +469,13 @@ struct EventView {
     /// Its name, resource.action.
     #[schema(value_type = String)]
     event: &'static str,
-    /// What it happens to.
+    /// The kind of record that it concerns.
     #[schema(value_type = String)]
     resource: &'static str,
-    /// When it happens.
+    /// The occasion on which it is sent.
     #[schema(value_type = String)]
     description: &'static str,
-    /// What a subscription needs to receive it.
+    /// The scope that a subscription needs to receive it.
     #[schema(value_type = String)]
     scope: &'static str,
 }

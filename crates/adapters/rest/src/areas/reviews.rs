@@ -54,7 +54,7 @@ fn operations() -> Declared<Vec<Operation>> {
 
 /// List reviews
 ///
-/// Newest first; pending ones are among them.
+/// Newest first; pending ones are included.
 #[utoipa::path(get, path = "/2.0/reviews", tag = "reviews", security(("bearer" = ["reviews:read"])),
     params(FilterParameters, PageParameters, ListRenderingParameters),
     responses((status = 200, description = "A page of reviews", body = PageEnvelope<ReviewView<'static>>)))]
@@ -100,7 +100,7 @@ async fn read_review(call: Call) -> Result<Reply, ApiError> {
 
 /// Change a review
 ///
-/// Only the supplied fields change. `status` approves it, or takes the approval back.
+/// Only the supplied fields change. `status` approves it or withdraws the approval.
 #[utoipa::path(patch, path = "/2.0/reviews/{id}", tag = "reviews", security(("bearer" = ["reviews:write"])), params(IdParameter),
     request_body = ReviewChanges, responses((status = 200, description = "The review", body = Envelope<FullReview<'static>>),
         (status = 404, description = "`review_not_found`")))]
@@ -150,9 +150,9 @@ filters! {
 
     /// In this state.
     status: ReviewStatus;
-    /// Written there, without regard to case; % stands for any characters (scope search:wildcard; at most 4 %, and 100 characters).
+    /// From this source, without regard to case; % stands for any characters (scope search:wildcard; at most 4 %, and 100 characters).
     source: TextFilter;
-    /// 1: known to come from a customer; 0: not.
+    /// 1: known to come from a customer; 0: not known to.
     verified: Flag;
     /// Made between these two moments, both included; an empty one leaves that end open. `created=…` is just this moment.
     created: MomentRange;

@@ -37,7 +37,7 @@ pub(super) fn operations() -> Declared<Vec<Operation>> {
 
 /// Read an appraisal
 ///
-/// The offer for a vehicle under appraisal, and what came of it.
+/// Returns the offer for a vehicle under appraisal, and its outcome.
 #[utoipa::path(get, path = "/2.0/vehicles/{id}/appraisal", tag = "vehicles", security(("bearer" = ["vehicles:read"])),
     params(IdParameter, FieldsParameter),
     responses((status = 200, description = "The appraisal", body = Envelope<AppraisalView<'static>>),
@@ -56,7 +56,7 @@ async fn read_appraisal(call: Call) -> Result<Reply, ApiError> {
 
 /// Ask for an offer
 ///
-/// For a vehicle under appraisal that waits for one.
+/// The vehicle must be under appraisal and wait for an offer.
 #[utoipa::path(post, path = "/2.0/vehicles/{id}/appraisal/request-offer", tag = "vehicles",
     security(("bearer" = ["vehicle-appraisals:write"])), params(IdParameter),
     responses((status = 200, description = "The appraisal", body = Envelope<AppraisalView<'static>>),
@@ -73,7 +73,7 @@ async fn request_appraisal_offer(call: Call) -> Result<Reply, ApiError> {
 
 /// Confirm an offer
 ///
-/// The vehicle is appraised then.
+/// The vehicle's state becomes appraised.
 #[utoipa::path(post, path = "/2.0/vehicles/{id}/appraisal/offer", tag = "vehicles",
     security(("bearer" = ["vehicle-appraisals:write"])), params(IdParameter), request_body = OfferBody,
     responses((status = 200, description = "The appraisal", body = Envelope<AppraisalView<'static>>),
@@ -123,11 +123,11 @@ async fn reject_appraisal_offer(call: Call) -> Result<Reply, ApiError> {
     .await
 }
 
-/// What was agreed on.
+/// An acceptance of an offer.
 #[derive(Deserialize, ToSchema)]
 #[schema(example = json!({"agreed_amount": 7600}))]
 struct AcceptanceBody {
-    /// What was agreed on: more than 0, and at most the most that may be offered. The offer by default.
+    /// The agreed amount: more than 0, and not above the maximum offer. The offer by default.
     #[serde(default)]
     #[schema(schema_with = agreed_amount_schema)]
     agreed_amount: Field<Value>,
@@ -157,15 +157,15 @@ impl AcceptanceBody {
 #[derive(Deserialize, ToSchema)]
 #[schema(example = json!({"offer": 7500, "max_offer": 7900, "expiry": "2035-12-31", "appraised_by": 1, "comments": "Two keys"}))]
 struct OfferBody {
-    /// What is offered: more than 0.
+    /// The amount offered: more than 0.
     #[serde(default)]
     #[schema(schema_with = offer_schema, required)]
     offer: Field<Value>,
-    /// What may be offered at most; not below the offer.
+    /// The maximum that may be offered; not below the offer.
     #[serde(default)]
     #[schema(schema_with = max_offer_schema)]
     max_offer: Field<Value>,
-    /// Last day of the offer: today or later.
+    /// Last day of the offer: not before today.
     #[serde(default)]
     #[schema(value_type = Date, required)]
     expiry: Field<Date>,
@@ -173,7 +173,7 @@ struct OfferBody {
     #[serde(default)]
     #[schema(value_type = i64, required)]
     appraised_by: Field<i64>,
-    /// What there is to say of it.
+    /// Comments on the offer.
     #[serde(default)]
     #[schema(value_type = Option<String>, max_length = 20_000)]
     comments: Field<LongText>,

@@ -1,4 +1,5 @@
-//! Where vehicles are advertised, and what that needs, over HTTP (contract, "Vehicles"; decisions §7).
+//! The channels on which vehicles are advertised, and the requirements for that, over HTTP (contract, "Vehicles"; decisions
+//! §7).
 
 use forecourt_accounts::Business;
 use forecourt_dealership::Session;
@@ -49,7 +50,7 @@ async fn read_vehicle_channels(call: Call) -> Result<Reply, ApiError> {
 
 /// Set where a vehicle is advertised
 ///
-/// A draft that is published is for sale. A vehicle that is taken off every channel stays for sale.
+/// A draft that is published becomes for sale. A vehicle that is taken off every channel stays for sale.
 #[utoipa::path(put, path = "/2.0/vehicles/{id}/channels", tag = "vehicles", security(("bearer" = ["vehicles:write"])),
     params(IdParameter), request_body = VehicleChannelsBody,
     responses((status = 200, description = "The business's channels", body = Envelope<ChannelsView<'static>>),
@@ -86,11 +87,11 @@ async fn check_vehicle_publishing(call: Call) -> Result<Reply, ApiError> {
 #[derive(Deserialize, ToSchema)]
 #[schema(example = json!({"channels": ["website"]}))]
 struct VehicleChannelsBody {
-    /// The full set of ids; the vehicle is taken off what is left out. Without it only the options change.
+    /// The full set of ids; the vehicle is taken off channels that are left out. Without this member only the options change.
     #[serde(default)]
     #[schema(schema_with = channels_schema)]
     channels: Field<Vec<String>>,
-    /// How channels are to advertise it; only the supplied platforms and fields change, and null resets them.
+    /// Settings of the channels' advertisements; only the supplied platforms and fields change, and null resets them.
     #[serde(default)]
     #[schema(value_type = Option<ChannelOptionsChange>)]
     options: Field<Value>,

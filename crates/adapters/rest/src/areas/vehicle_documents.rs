@@ -72,7 +72,7 @@ async fn list_vehicle_documents(call: Call) -> Result<Answer, ApiError> {
 
 /// Upload a document of a vehicle
 ///
-/// A PDF document, or a JPEG or PNG picture, of at most 25 MB. What it is its content says, not its name.
+/// A PDF document, or a JPEG or PNG picture, of at most 25 MB. Its type is recognised by its content, not by its name.
 #[utoipa::path(post, path = "/2.0/vehicles/{id}/documents", tag = "vehicles", security(("bearer" = ["vehicle-documents:write"])),
     params(IdParameter), request_body(content = DocumentBody, extensions(("x-rules" = json!({
         "if": {"required": ["public"], "properties": {"public": {"const": true}}},
@@ -86,7 +86,7 @@ async fn create_vehicle_document(call: Call) -> Result<Reply, ApiError> {
         Ok(read) => read,
         Err(refused) => return call.refuse(refused).await,
     };
-    // Nothing is stored for a request that is refused, or was answered before.
+    // Nothing is stored for a request that is refused, or that was answered before.
     let prepared = call.prepare(async |session: &mut dyn Session| {
         let Target { id, precondition } = call.target(Code::VEHICLE_NOT_FOUND)?;
         let vehicle = vehicles::read_vehicle(session, &call.caller, id).await?;
@@ -121,7 +121,7 @@ async fn create_vehicle_document(call: Call) -> Result<Reply, ApiError> {
 
 /// Read a document of a vehicle
 ///
-/// What is kept of it but its content.
+/// Returns its metadata, without its content.
 #[utoipa::path(get, path = "/2.0/vehicles/{id}/documents/{document_id}", tag = "vehicles",
     security(("bearer" = ["vehicle-documents:read"])), params(IdParameter, DocumentIdParameter, FieldsParameter),
     responses((status = 200, description = "The document", body = Envelope<VehicleDocumentView<'static>>),
@@ -134,13 +134,13 @@ async fn read_vehicle_document(call: Call) -> Result<Reply, ApiError> {
     let document = found(&call).await?;
     let state = RecordState {
         version: document.version,
-        // No change of the business's file shows in it.
+        // The answer shows nothing from the business's file.
         updated: Timestamp::from_epoch_seconds(i64::MAX),
     };
     call.record(state, &rendering, &VehicleDocumentView::new(&document))
 }
 
-/// The document that the path names. A missing vehicle is reported before a missing document.
+/// Returns the document that the path names. A missing vehicle is reported before a missing document.
 async fn found(call: &Call) -> Result<VehicleDocument, ApiError> {
     let vehicle: VehicleId = call.id(Code::VEHICLE_NOT_FOUND)?;
     let mut session = call.read().await?;
@@ -185,7 +185,7 @@ async fn download_vehicle_document(call: Call) -> Result<Answer, ApiError> {
     with_content(&call, &file, &shown).await
 }
 
-/// Writes a document out with its content as the last member, as it is read: it may be as long as 33 MB.
+/// Returns a document with its content as the last member, written as it is read: it may be as long as 33 MB.
 async fn with_content(call: &Call, file: &StoredFile, shown: &Value) -> Result<Answer, ApiError> {
     let files = &call.worker.shared.files;
     let opened = files.open(call.caller.business_id(), &file.name, None).await;
@@ -235,7 +235,7 @@ async fn update_vehicle_document(call: Call) -> Result<Reply, ApiError> {
 
 /// Delete a document of a vehicle
 ///
-/// With its file.
+/// Its file is deleted too.
 #[utoipa::path(delete, path = "/2.0/vehicles/{id}/documents/{document_id}", tag = "vehicles",
     security(("bearer" = ["vehicle-documents:delete"])), params(IdParameter, DocumentIdParameter),
     responses((status = 200, description = "The document is gone", body = Envelope<DeletedDocument>),
@@ -257,7 +257,7 @@ async fn delete_vehicle_document(call: Call) -> Result<Reply, ApiError> {
     Ok(reply)
 }
 
-/// The vehicle and the document that the path names. A missing vehicle is reported before a missing document.
+/// Returns the vehicle and the document that the path names. A missing vehicle is reported before a missing document.
 async fn ids(call: &Call, session: &mut dyn Session) -> Result<(VehicleId, Target<VehicleDocumentId>), ApiError> {
     let Target { id, precondition } = call.target(Code::VEHICLE_NOT_FOUND)?;
     match call.second_id(Code::VEHICLE_DOCUMENT_NOT_FOUND) {
@@ -287,15 +287,15 @@ parameters! {
 struct DocumentDownload {
     /// Document id.
     id: String,
-    /// What it is called.
+    /// Its name.
     name: String,
     /// The usual ending of the names of such files.
     extension: &'static str,
     /// The media type.
     mime: &'static str,
-    /// How long the file is, in bytes.
+    /// The length of the file in bytes.
     size: u64,
-    /// How the content is written: base64.
+    /// The encoding of the content: base64.
     encoding: &'static str,
     /// The file.
     #[schema(content_encoding = "base64", max_length = 41_943_040)]
@@ -319,19 +319,19 @@ struct DocumentBody {
     #[serde(default, rename = "file")]
     #[schema(value_type = String, required, content_encoding = "base64", min_length = 1, max_length = 41_943_040)]
     _file: FileBody,
-    /// What the file is called; of a path the last part counts.
+    /// The name of the file; of a path only the last part is used.
     #[serde(default)]
     #[schema(value_type = Option<String>, max_length = 255)]
     filename: Field<Line>,
-    /// The ending of its name, where that has none: pdf, jpg, jpeg or png.
+    /// The extension of its name, if the name has none: pdf, jpg, jpeg or png.
     #[serde(default)]
     #[schema(schema_with = extension_schema)]
     extension: Field<Line>,
-    /// What it is, in words; required of a public one.
+    /// Its description; required if it is public.
     #[serde(default)]
     #[schema(value_type = Option<String>, max_length = 20_000)]
     description: Field<LongText>,
-    /// Whether it may be shown to the public; false by default.
+    /// True if it may be shown to the public; false by default.
     #[serde(default)]
     #[schema(value_type = Option<bool>)]
     public: Field<bool>,
@@ -342,7 +342,7 @@ fn extension_schema() -> RefOr<Schema> {
 }
 
 impl DocumentBody {
-    /// The command, but for the file that is still to be stored.
+    /// Returns the command, except for the file, which is stored later.
     fn read(self, call: &Call) -> Result<(DocumentParts, &UploadedFile, FileKind), ApiError> {
         let Self {
             _file,
@@ -374,7 +374,7 @@ impl DocumentBody {
     }
 }
 
-/// What a document says of itself.
+/// The details of a document apart from its file.
 struct DocumentParts {
     filename: Option<String>,
     description: LongText,
@@ -385,11 +385,11 @@ struct DocumentParts {
 #[derive(Deserialize, ToSchema)]
 #[schema(example = json!({"description": "Service history, 4 stamps", "public": true}))]
 struct DocumentPatch {
-    /// What it is, in words; required of a public one.
+    /// Its description; required if it is public.
     #[serde(default)]
     #[schema(value_type = Option<String>, max_length = 20_000)]
     description: Field<LongText>,
-    /// Whether it may be shown to the public.
+    /// True if it may be shown to the public.
     #[serde(default)]
     #[schema(value_type = Option<bool>)]
     public: Field<bool>,

@@ -46,7 +46,7 @@ use crate::{
 
 /// The endings that photos and videos have, as callers write them.
 const EXTENSIONS: &[&str] = &["jpg", "jpeg", "png", "webp", "mp4", "mov"];
-/// How long a mail may take to send: less than a request may.
+/// The time within which a mail must be sent: less than a request may take.
 const SEND_TIMEOUT: Duration = Duration::from_secs(25);
 
 pub(super) fn operations() -> Declared<Vec<Operation>> {
@@ -62,7 +62,7 @@ pub(super) fn operations() -> Declared<Vec<Operation>> {
     ])
 }
 
-/// The answer with a drive in the full view, known to show its contact.
+/// Returns the answer with a drive in the full view, marked as showing its contact.
 fn shown(
     call: &Call,
     drive: &TestDrive,
@@ -75,7 +75,7 @@ fn shown(
     })
 }
 
-/// The addresses of private files in an answer to this call.
+/// Returns the addresses of private files in an answer to this call.
 pub(super) fn signed(call: &Call) -> SignedAddresses {
     let key = call.worker.shared.address_key.clone();
     SignedAddresses::new(addresses(call), key, call.clock().now())
@@ -152,8 +152,8 @@ parameters! {
 
 /// Start a test drive
 ///
-/// Of a vehicle in stock, to order or courtesy that is neither a draft nor sold; of each one is active at most. What is known of
-/// the contact's licence and person is copied for a key with the scope contacts:read.
+/// The vehicle must be in stock, to order or courtesy, and neither a draft nor sold; each has at most one active drive. The
+/// contact's personal and licence data is copied for a key with the scope contacts:read.
 #[utoipa::path(post, path = "/2.0/vehicles/{id}/test-drives", tag = "vehicles", security(("bearer" = ["vehicle-drives:write"])),
     params(IdParameter), request_body = StartBody,
     responses((status = 201, description = "The drive", body = Envelope<TestDriveView<'static>>),
@@ -200,7 +200,7 @@ async fn end_test_drive(call: Call) -> Result<Reply, ApiError> {
 
 /// Sign the terms of a vehicle's active test drive
 ///
-/// Records who agreed to them, when and from where, with digests of the terms as they are. A drive is signed once.
+/// Records the name, time and IP address of the signature, with digests of the current terms. A drive is signed once.
 #[utoipa::path(post, path = "/2.0/vehicles/{id}/test-drives/esign", tag = "vehicles", security(("bearer" = ["vehicle-drives:write"])),
     params(IdParameter), request_body = SignatureBody,
     responses((status = 200, description = "The drive", body = Envelope<TestDriveView<'static>>),
@@ -219,7 +219,7 @@ async fn sign_test_drive(call: Call) -> Result<Reply, ApiError> {
 
 /// Email the terms of a vehicle's active test drive
 ///
-/// To the contact that drives.
+/// The mail goes to the contact who drives.
 #[utoipa::path(post, path = "/2.0/vehicles/{id}/test-drives/email", tag = "vehicles", security(("bearer" = ["vehicle-drives:write"])),
     params(IdParameter),
     responses((status = 200, description = "The mail was sent", body = Envelope<DriveEmailView<'static>>),
@@ -233,7 +233,7 @@ async fn email_test_drive(call: Call) -> Result<Reply, ApiError> {
     };
     let mails = &call.worker.shared.drive_mails;
     let lock = mails.lock((call.caller.business_id(), id)).await;
-    // Else a caller who goes away while the mail is under way would have a retry send it again.
+    // Otherwise a caller who disconnects while the mail is being sent would have a retry send it again.
     run_to_completion(async move {
         let _lock = lock;
         send_drive_mail(&call).await
@@ -253,7 +253,7 @@ async fn send_drive_mail(call: &Call) -> Result<Reply, ApiError> {
         Prepared::Done(summary) => summary,
         Prepared::Answered(reply) => return Ok(reply),
     };
-    // While no transaction is open.
+    // The mail is sent while no transaction is open.
     let sent = timeout(SEND_TIMEOUT, call.worker.shared.mailer.send(&summary.mail)).await;
     sent.map_err(BoxError::from)
         .and_then(|sent| sent.map_err(BoxError::from))
@@ -273,8 +273,9 @@ fn not_sent(cause: BoxError) -> ApiError {
 
 /// Add a photo or video to a vehicle's active test drive
 ///
-/// A JPEG, PNG or WEBP picture, or an MP4 or MOV video, of at most 25 MB. What it is its content says, not its name. Its addresses
-/// can be read for 15 minutes; a later read of the drive shows others, and a key with the scope vehicle-drives:read reads them always.
+/// A JPEG, PNG or WEBP picture, or an MP4 or MOV video, of at most 25 MB. Its type is recognised by its content, not by its
+/// name. Its addresses are valid for 15 minutes; a later read of the drive shows new ones, and a key with the scope
+/// vehicle-drives:read can always read them.
 #[utoipa::path(post, path = "/2.0/vehicles/{id}/test-drives/photo", tag = "vehicles", security(("bearer" = ["vehicle-drives:write"])),
     params(IdParameter), request_body(content((PhotoBody = "application/json"), (PhotoBody = "multipart/form-data"))),
     responses((status = 201, description = "What was added", body = Envelope<DrivePhotoView<'static>>),
@@ -287,7 +288,7 @@ async fn add_drive_photo(call: Call) -> Result<Reply, ApiError> {
         Ok(read) => read,
         Err(refused) => return call.refuse(refused).await,
     };
-    // Nothing is stored for a request that is refused, or was answered before.
+    // Nothing is stored for a request that is refused, or that was answered before.
     let prepared = call.prepare(async |session: &mut dyn Session| {
         let Target { id, precondition } = call.target(Code::VEHICLE_NOT_FOUND)?;
         let vehicle = vehicles::read_vehicle(session, &call.caller, id).await?;
@@ -322,7 +323,7 @@ async fn add_drive_photo(call: Call) -> Result<Reply, ApiError> {
 #[derive(Deserialize, ToSchema)]
 #[schema(example = json!({"contact": 12, "return_date": "2035-12-31", "return_time": "16:30", "fuel": 75, "consent": true}))]
 struct StartBody {
-    /// Contact id of who drives.
+    /// Contact id of the driver.
     #[serde(default)]
     #[schema(value_type = i64, required)]
     contact: Field<i64>,
@@ -338,15 +339,15 @@ struct StartBody {
     #[serde(default)]
     #[schema(value_type = Option<Date>)]
     return_date: Field<Date>,
-    /// At what time of that day, as HH:MM.
+    /// The time of that day, as HH:MM.
     #[serde(default)]
     #[schema(value_type = Option<String>, max_length = 5, pattern = "^(([01][0-9]|2[0-3]):[0-5][0-9])?$")]
     return_time: Field<Line>,
-    /// How full the tank or the battery is, in percent.
+    /// The fill level of the tank or the battery, in percent.
     #[serde(default)]
     #[schema(value_type = Option<i64>, minimum = 0, maximum = 100)]
     fuel: Field<i64>,
-    /// What staff note.
+    /// A note of the staff.
     #[serde(default)]
     #[schema(value_type = Option<String>, max_length = 20_000)]
     note: Field<LongText>,
@@ -358,7 +359,7 @@ struct StartBody {
     #[serde(default)]
     #[schema(schema_with = location_schema)]
     location: Field<LocationRef>,
-    /// Whether the contact agreed that their data are kept; false by default.
+    /// True if the contact agreed that their data is kept; false by default.
     #[serde(default)]
     #[schema(value_type = Option<bool>)]
     consent: Field<bool>,
@@ -425,7 +426,7 @@ struct SignatureBody {
     #[serde(default)]
     #[schema(value_type = String, required, max_length = 524_288, pattern = "^data:image/(png|jpeg);base64,")]
     signature: Field<BoundedText<{ SignatureImage::MAX_BYTES }>>,
-    /// Who signs, in print.
+    /// Name of the person who signs, in print.
     #[serde(default)]
     #[schema(value_type = String, required, min_length = 1, max_length = 255, pattern = "\\S")]
     name: Field<Line>,
@@ -461,11 +462,11 @@ struct PhotoBody {
     #[serde(default, rename = "file")]
     #[schema(value_type = String, required, content_encoding = "base64", min_length = 1, max_length = 41_943_040)]
     _file: FileBody,
-    /// What the file is called, in place of the name that the part of a form has; of a path the last part counts.
+    /// The name of the file, in place of the name in the part of a form; of a path only the last part is used.
     #[serde(default)]
     #[schema(value_type = Option<String>, max_length = 255)]
     filename: Field<Line>,
-    /// The ending of its name, where that has none: jpg, jpeg, png, webp, mp4 or mov.
+    /// The extension of its name, if the name has none: jpg, jpeg, png, webp, mp4 or mov.
     #[serde(default)]
     #[schema(schema_with = extension_schema)]
     extension: Field<Line>,

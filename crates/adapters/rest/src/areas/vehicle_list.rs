@@ -99,7 +99,7 @@ filters! {
     lead: LeadId;
 }
 
-/// The filters that the fields of a vehicle declare.
+/// The filters that a vehicle's fields declare.
 struct FieldFilterParameters;
 
 impl IntoParams for FieldFilterParameters {
@@ -108,7 +108,7 @@ impl IntoParams for FieldFilterParameters {
     }
 }
 
-/// The parameter of a filter. A range is declared here as the array of its bounds; the document adds the single value.
+/// Returns the parameter of a filter. A range is declared here as the array of its bounds; the document adds the single value.
 fn declared(filter: &FilterInfo) -> Parameter {
     let FilterInfo {
         name,

@@ -1,4 +1,4 @@
-//! The pictures and films of vehicles over HTTP (decisions §7).
+//! The pictures and videos of vehicles over HTTP (decisions §7).
 
 use std::cell::RefCell;
 
@@ -37,14 +37,14 @@ pub(super) fn operations() -> Declared<Vec<Operation>> {
     ])
 }
 
-/// The addresses of this server's files.
+/// Returns the addresses of this server's files.
 pub(super) fn addresses(call: &Call) -> FileAddresses {
     FileAddresses::new(&call.worker.shared.public_url)
 }
 
 /// List a vehicle's media
 ///
-/// In the order to show them in.
+/// In display order.
 #[utoipa::path(get, path = "/2.0/vehicles/{id}/media", tag = "vehicles", security(("bearer" = ["vehicles:read"])),
     params(IdParameter, FieldsParameter),
     responses((status = 200, description = "All media", body = Envelope<Vec<MediumView<'static>>>),
@@ -78,7 +78,7 @@ async fn read_vehicle_media(call: Call) -> Result<Reply, ApiError> {
         .media
         .find(&medium)
         .and_then(|(position, _)| media.get(position - 1));
-    // It has no version of its own: whatever changes it changes the vehicle.
+    // A medium has no version of its own: every change of it changes the vehicle.
     let state = RecordState {
         version: vehicle.version,
         updated: vehicle.updated,
@@ -88,9 +88,9 @@ async fn read_vehicle_media(call: Call) -> Result<Reply, ApiError> {
 
 /// Add a photo or video to a vehicle
 ///
-/// A JPEG, PNG or WEBP picture, an MP4 or MOV video, of at most 25 MB, or a video on YouTube. What a file is its content says, not
-/// its name. Pictures are turned upright, lose their metadata, and get smaller copies; videos lose what they say of places and
-/// people.
+/// A JPEG, PNG or WEBP picture, an MP4 or MOV video, of at most 25 MB, or a video on YouTube. A file's type is recognised by
+/// its content, not by its name. Pictures are turned upright, lose their metadata, and get smaller copies; videos lose their
+/// metadata on places and people.
 #[utoipa::path(post, path = "/2.0/vehicles/{id}/media", tag = "vehicles", security(("bearer" = ["vehicle-media:write"])),
     params(IdParameter), request_body(content((MediaBody = "application/json"), (MediaBody = "multipart/form-data")),
         extensions(("x-rules" = json!({
@@ -107,7 +107,7 @@ async fn create_vehicle_media(call: Call) -> Result<Reply, ApiError> {
         Ok(wanted) => wanted,
         Err(refused) => return call.refuse(refused).await,
     };
-    // Nothing is stored for a request that is refused, or was answered before.
+    // Nothing is stored for a request that is refused, or that was answered before.
     let prepared = call.prepare(async |session: &mut dyn Session| {
         let Target { id, precondition } = call.target(Code::VEHICLE_NOT_FOUND)?;
         let vehicle = vehicles::read_vehicle(session, &call.caller, id).await?;
@@ -145,7 +145,7 @@ async fn create_vehicle_media(call: Call) -> Result<Reply, ApiError> {
 
 /// Order a vehicle's media
 ///
-/// Those that are named come first, in this order; the others stay behind them in their own.
+/// The media that are named come first, in this order; the others follow in their previous order.
 #[utoipa::path(put, path = "/2.0/vehicles/{id}/media/order", tag = "vehicles", security(("bearer" = ["vehicle-media:write"])),
     params(IdParameter), request_body = MediaOrderBody,
     responses((status = 200, description = "All media", body = Envelope<Vec<MediumView<'static>>>),
@@ -162,7 +162,7 @@ async fn order_vehicle_media(call: Call) -> Result<Reply, ApiError> {
 
 /// Remove a photo or video from a vehicle
 ///
-/// With its files.
+/// Its files are deleted too.
 #[utoipa::path(delete, path = "/2.0/vehicles/{id}/media/{media_id}", tag = "vehicles",
     security(("bearer" = ["vehicle-media:delete"])), params(IdParameter, MediaIdParameter),
     responses((status = 200, description = "It is gone", body = Envelope<DeletedMedia>),
@@ -185,7 +185,7 @@ async fn delete_vehicle_media(call: Call) -> Result<Reply, ApiError> {
 parameters! {
     path MediaIdParameter;
 
-    /// Its id, as the vehicle's `media` has it.
+    /// Its id, as in the vehicle's `media`.
     media_id: MediumId;
 }
 
@@ -198,7 +198,7 @@ struct DeletedMedia {
     deleted: bool,
 }
 
-/// What is to be added: a file or a video on YouTube.
+/// The medium to add: a file or a video on YouTube.
 enum WantedMedium<'a> {
     File(&'a UploadedFile, MediumKind, FileKind),
     YouTube(YouTubeId),
@@ -212,15 +212,15 @@ struct MediaBody {
     #[serde(default, rename = "file")]
     #[schema(value_type = Option<String>, content_encoding = "base64", min_length = 1, max_length = 41_943_040)]
     _file: FileBody,
-    /// What it is: photo, video or spin (a frame of one); a picture is a photo by default.
+    /// Its type: photo, video or spin (a frame of one); a picture is a photo by default.
     #[serde(default)]
     #[schema(value_type = Option<schemas::MediumKindWord>, inline)]
     r#type: Field<Line>,
-    /// In place of a file: the id of a video on YouTube.
+    /// The id of a video on YouTube, in place of a file.
     #[serde(default)]
     #[schema(value_type = Option<schemas::YouTubeIdText>, inline)]
     youtube: Field<Line>,
-    /// What the file is called; its content says what it is.
+    /// The name of the file; the type is recognised by the content.
     #[serde(default)]
     #[schema(value_type = Option<String>, max_length = 255)]
     filename: Field<Line>,
@@ -229,7 +229,7 @@ struct MediaBody {
 impl MediaBody {
     fn read(self, call: &Call) -> Result<WantedMedium<'_>, ApiError> {
         let mut form = Form::new();
-        // Bounded, although nothing becomes of it.
+        // Validated, although it is not used.
         form.optional("filename", self.filename);
         let kind = form.optional("type", self.r#type);
         let kind = form.validated("type", kind, |kind| kind.parse::<MediumKind>());

@@ -8,7 +8,7 @@ use utoipa::openapi::{
     schema::{ObjectBuilder, SchemaType, Type},
 };
 
-/// An amount of money as a number.
+/// Parses an amount of money sent as a number.
 pub(super) fn amount(sent: Value) -> Result<Money, String> {
     match sent {
         Value::Number(number) => vehicles::money(&number).map_err(|error| error.to_string()),

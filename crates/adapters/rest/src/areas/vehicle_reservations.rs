@@ -1,4 +1,4 @@
-//! Reserving vehicles, over HTTP (contract, "Vehicles"; decisions §7).
+//! Reservations of vehicles, over HTTP (contract, "Vehicles"; decisions §7).
 
 use forecourt_accounts::{Shown, ShownRecord};
 use forecourt_dealership::Session;
@@ -55,7 +55,7 @@ async fn read_reservation(call: Call) -> Result<Reply, ApiError> {
 
 /// Reserve a vehicle
 ///
-/// Only what is for sale can be reserved. A deposit that is paid gets an invoice, unless `create_invoice` is false.
+/// Only a vehicle for sale can be reserved. A deposit that is paid is invoiced, unless `create_invoice` is false.
 #[utoipa::path(post, path = "/2.0/vehicles/{id}/reserve", tag = "vehicles", security(("bearer" = ["vehicle-reserve:write"])),
     params(IdParameter), request_body = ReservationBody,
     responses((status = 200, description = "The reservation", body = Envelope<ReservationView<'static>>),
@@ -78,7 +78,7 @@ async fn reserve_vehicle(call: Call) -> Result<Reply, ApiError> {
     .await
 }
 
-/// A vehicle with the customer whom it is reserved for.
+/// A vehicle with the customer for whom it is reserved.
 struct Reserved {
     vehicle: Vehicle,
     customer: ContactId,
@@ -120,15 +120,15 @@ async fn cancel_reservation(call: Call) -> Result<Reply, ApiError> {
 #[derive(Deserialize, ToSchema)]
 #[schema(example = json!({"customer": 12, "method": "Card", "deposit": 250, "transaction": "ch_3P8", "create_invoice": true}))]
 struct ReservationBody {
-    /// Contact id of the person whom the vehicle is held for.
+    /// Contact id of the person for whom the vehicle is held.
     #[serde(default)]
     #[schema(value_type = i64, required)]
     customer: Field<i64>,
-    /// How the deposit is paid: No Payment, Bank Transfer, Cash, Card, Cheque or Finance.
+    /// The method of payment of the deposit: No Payment, Bank Transfer, Cash, Card, Cheque or Finance.
     #[serde(default)]
     #[schema(value_type = ReservationMethod, required)]
     method: Field<Line>,
-    /// What is paid, VAT included; by default the vehicle's reserve price, then the business's deposit. 0 for No Payment.
+    /// The amount paid, VAT included; by default the vehicle's reserve price, or else the business's deposit. 0 for No Payment.
     #[serde(default)]
     #[schema(schema_with = deposit_schema)]
     deposit: Field<Value>,
@@ -140,7 +140,7 @@ struct ReservationBody {
     #[serde(default)]
     #[schema(value_type = Option<String>, max_length = 255)]
     transaction: Field<Line>,
-    /// Whether an invoice is raised for the deposit; true by default.
+    /// True if an invoice is raised for the deposit; true by default.
     #[serde(default)]
     #[schema(value_type = Option<bool>)]
     create_invoice: Field<bool>,

@@ -1,4 +1,4 @@
-//! Selling vehicles and handing them over, over HTTP (contract, "Vehicles"; decisions §7).
+//! Sales and handovers of vehicles, over HTTP (contract, "Vehicles"; decisions §7).
 
 use forecourt_dealership::Session;
 use forecourt_kernel::{ContactId, Date, Field};
@@ -36,7 +36,7 @@ pub(super) fn operations() -> Declared<Vec<Operation>> {
 
 /// Read the sale of a vehicle
 ///
-/// Who bought it, when and for how much; `sold` is false and all else null unless it is sold.
+/// Returns the buyer, the date and the price; `sold` is false and every other member null unless it is sold.
 #[utoipa::path(get, path = "/2.0/vehicles/{id}/sale", tag = "vehicles", security(("bearer" = ["vehicle-sales:read"])),
     params(IdParameter, FieldsParameter),
     responses((status = 200, description = "The sale", body = Envelope<SaleView>),
@@ -51,7 +51,7 @@ async fn read_sale(call: Call) -> Result<Reply, ApiError> {
 
 /// Sell a vehicle
 ///
-/// What is for sale or reserved. A reservation ends with it.
+/// The vehicle must be for sale or reserved. The sale ends a reservation.
 #[utoipa::path(post, path = "/2.0/vehicles/{id}/sale", tag = "vehicles", security(("bearer" = ["vehicle-sales:write"])),
     params(IdParameter), request_body = SaleBody,
     responses((status = 200, description = "The vehicle", body = Envelope<FullVehicle>),
@@ -75,8 +75,8 @@ async fn sell_vehicle(call: Call) -> Result<Reply, ApiError> {
 
 /// Undo the sale of a vehicle
 ///
-/// It is for sale again, or reserved, if it was sold out of a reservation that is not credited, and counts against the limit of
-/// vehicles for sale.
+/// The vehicle becomes for sale again, or reserved if its sale ended a reservation that is not credited. It counts against the
+/// limit of vehicles for sale again.
 #[utoipa::path(delete, path = "/2.0/vehicles/{id}/sale", tag = "vehicles", security(("bearer" = ["vehicle-sales:write"])),
     params(IdParameter),
     responses((status = 200, description = "The vehicle", body = Envelope<FullVehicle>),
@@ -93,7 +93,7 @@ async fn undo_sale(call: Call) -> Result<Reply, ApiError> {
 
 /// Hand a sold vehicle over
 ///
-/// Its sale is complete then.
+/// This completes the sale.
 #[utoipa::path(post, path = "/2.0/vehicles/{id}/handover", tag = "vehicles", security(("bearer" = ["vehicle-sales:write"])),
     params(IdParameter),
     responses((status = 200, description = "The vehicle", body = Envelope<FullVehicle>),
@@ -116,7 +116,7 @@ struct SaleBody {
     #[serde(default)]
     #[schema(value_type = Option<i64>)]
     customer: Field<i64>,
-    /// What it was sold for.
+    /// The sale price.
     #[serde(default)]
     #[schema(schema_with = price_schema)]
     price: Field<Value>,

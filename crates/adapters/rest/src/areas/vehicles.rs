@@ -236,8 +236,8 @@ async fn read_vehicle(call: Call) -> Result<Reply, ApiError> {
 
 /// Change a vehicle
 ///
-/// Only what is supplied changes, and null clears it. Unknown and read-only fields of `data` are refused. A vehicle that is for
-/// sale or reserved keeps what publishing needs.
+/// Only the supplied fields change, and null clears them. Unknown and read-only fields of `data` are refused. The fields that
+/// publishing needs cannot be cleared while the vehicle is for sale or reserved.
 #[utoipa::path(patch, path = "/2.0/vehicles/{id}", tag = "vehicles", security(("bearer" = ["vehicles:write"])),
     params(IdParameter), request_body(content = VehicleChangesBody, extensions(("x-rules" = json!({
         "if": {"properties": {"registration": false, "country": false, "owner": false, "parent": false}},
@@ -289,7 +289,8 @@ async fn delete_vehicle(call: Call) -> Result<Reply, ApiError> {
 
 /// Set the state of a vehicle
 ///
-/// Where neither publishing, the reservation, the sale nor the appraisal owns that. Back to draft takes it off its channels.
+/// Only states that neither publishing, the reservation, the sale nor the appraisal owns can be set. A vehicle set back to
+/// draft is taken off its channels.
 #[utoipa::path(patch, path = "/2.0/vehicles/{id}/status", tag = "vehicles", security(("bearer" = ["vehicles:write"])),
     params(IdParameter), request_body = VehicleStatusBody,
     responses((status = 200, description = "The vehicle", body = Envelope<FullVehicle>),
@@ -307,7 +308,7 @@ async fn set_vehicle_status(call: Call) -> Result<Reply, ApiError> {
 
 /// Read a vehicle's tags
 ///
-/// Those that it carries, and those that vehicles of its stock type can carry.
+/// The tags that it carries, and those that vehicles of its stock type can carry.
 #[utoipa::path(get, path = "/2.0/vehicles/{id}/tags", tag = "vehicles", security(("bearer" = ["vehicles:read"])),
     params(IdParameter, FieldsParameter),
     responses((status = 200, description = "The tags", body = Envelope<RecordTags<'static>>),
@@ -350,7 +351,7 @@ impl Personal for Vehicle {
         shown(self, call, View::Full)
     }
 
-    /// It shows who offered it.
+    /// It shows the person who offered it.
     fn shown(&self) -> Shown {
         let customer = &self.content.data.appraisal.details.customer_id;
         Shown {
@@ -361,7 +362,7 @@ impl Personal for Vehicle {
 }
 
 /// Runs a write that answers with a vehicle. The answer to a retry may have been made for another key of the business, so
-/// what this one may not see is taken out of it.
+/// everything that this key may not see is removed.
 pub(super) async fn write_vehicle<C: Clone>(
     call: &Call,
     command: Result<C, ApiError>,
@@ -445,7 +446,7 @@ struct NewVehicleBody {
     #[serde(default)]
     #[schema(value_type = Option<i64>)]
     parent: Field<i64>,
-    /// What is known of it.
+    /// The vehicle's fields, by section.
     #[serde(default)]
     #[schema(value_type = Option<NewVehicleData>)]
     data: Field<Value>,
@@ -517,7 +518,7 @@ fn staff_id(sent: Value) -> Result<Option<StaffId>, &'static str> {
 #[derive(Deserialize, ToSchema)]
 #[schema(example = json!({"data": {"stock": {"price_website": 9495}}}))]
 struct VehicleChangesBody {
-    /// Registration mark; null takes it off.
+    /// Registration mark; null clears it.
     #[serde(default)]
     #[schema(value_type = Option<schemas::RegistrationMark>, inline)]
     registration: Field<String>,
@@ -525,11 +526,11 @@ struct VehicleChangesBody {
     #[serde(default)]
     #[schema(value_type = Option<CountryText>, inline)]
     country: Field<String>,
-    /// Staff user id of the assignee; null if unassigned.
+    /// Staff user id of the assignee; null for none.
     #[serde(default)]
     #[schema(schema_with = owner_schema)]
     owner: Field<Value>,
-    /// Vehicle id of the record that it is a variant of; null is none.
+    /// Vehicle id of the record that it is a variant of; null for none.
     #[serde(default)]
     #[schema(value_type = Option<i64>)]
     parent: Field<i64>,
@@ -580,7 +581,7 @@ impl VehicleChangesBody {
     }
 }
 
-/// The state that a vehicle is to be in.
+/// The new state of a vehicle.
 #[derive(Deserialize, ToSchema)]
 #[schema(example = json!({"status": 1}))]
 struct VehicleStatusBody {
@@ -607,7 +608,7 @@ impl VehicleStatusBody {
     }
 }
 
-/// The tags that a vehicle is to carry.
+/// The new tags of a vehicle.
 #[derive(Deserialize, ToSchema)]
 #[schema(example = json!({"tags": ["Ready"]}))]
 struct VehicleTagsBody {

@@ -87,7 +87,7 @@ async fn list_webhooks(call: Call) -> Result<Answer, ApiError> {
 
 /// Create a webhook
 ///
-/// The secret is shown this once.
+/// The secret is shown only in this answer.
 #[utoipa::path(post, path = "/2.0/webhooks", tag = "webhooks", security(("bearer" = ["webhooks:write"])),
     request_body = WebhookBody,
     responses((status = 201, description = "The webhook that was created, with its secret", body = Envelope<SecretView<'static>>)))]
@@ -124,8 +124,8 @@ async fn read_webhook(call: Call) -> Result<Reply, ApiError> {
 
 /// Change a webhook
 ///
-/// Only the supplied fields change. The scopes stay those of its creation; all but the description need a key that has every
-/// one of them. Made active again, it receives what was queued, and its failure_count is 0.
+/// Only the supplied fields change. The scopes stay those of its creation; changing anything but the description needs a key
+/// that has all of them. A webhook that is made active again receives the queued deliveries, and its failure_count becomes 0.
 #[utoipa::path(patch, path = "/2.0/webhooks/{id}", tag = "webhooks", security(("bearer" = ["webhooks:write"])), params(IdParameter),
     request_body = WebhookUpdate,
     responses((status = 200, description = "The webhook", body = Envelope<WebhookView<'static>>),
@@ -143,7 +143,7 @@ async fn update_webhook(call: Call) -> Result<Reply, ApiError> {
 
 /// Delete a webhook
 ///
-/// What it has not received yet fails; its history of deliveries is kept.
+/// Deliveries that it has not received yet fail; its history of deliveries is kept.
 #[utoipa::path(delete, path = "/2.0/webhooks/{id}", tag = "webhooks", security(("bearer" = ["webhooks:write"])), params(IdParameter),
     responses((status = 200, description = "The webhook is gone", body = Envelope<Deleted>),
         (status = 404, description = "`webhook_not_found`")))]
@@ -159,8 +159,8 @@ async fn delete_webhook(call: Call) -> Result<Reply, ApiError> {
 
 /// Test a webhook
 ///
-/// Queues a delivery of the event `ping`, also to a disabled webhook. It is tried once, and says nothing of the webhook's health.
-/// The key needs every scope of the webhook.
+/// Queues a delivery of the event `ping`, also to a disabled webhook. It is tried once, and does not affect the webhook's
+/// health. The key needs every scope of the webhook.
 #[utoipa::path(post, path = "/2.0/webhooks/{id}/ping", tag = "webhooks", security(("bearer" = ["webhooks:write"])), params(IdParameter),
     responses((status = 200, description = "The test is on its way", body = Envelope<Pinged>),
         (status = 404, description = "`webhook_not_found`")))]
@@ -179,7 +179,8 @@ async fn ping_webhook(call: Call) -> Result<Reply, ApiError> {
 
 /// Replace a webhook's secret
 ///
-/// The new secret is shown this once; nothing is signed with the old one any more. The key needs every scope of the webhook.
+/// The new secret is shown only in this answer; the old one no longer signs deliveries. The key needs every scope of the
+/// webhook.
 #[utoipa::path(post, path = "/2.0/webhooks/{id}/secret/rotate", tag = "webhooks", security(("bearer" = ["webhooks:write"])),
     params(IdParameter),
     responses((status = 200, description = "The webhook with its new secret", body = Envelope<SecretView<'static>>),
@@ -216,8 +217,8 @@ async fn list_webhook_deliveries(call: Call) -> Result<Answer, ApiError> {
 
 /// Deliver once more
 ///
-/// Queues a past delivery as a new one with the same event id and payload, to be sent at once. The key needs every scope of the
-/// webhook.
+/// Queues a past delivery as a new one with the same event id and payload, and sends it at once. The key needs every scope of
+/// the webhook.
 #[utoipa::path(post, path = "/2.0/webhooks/{id}/deliveries/{delivery_id}/redeliver", tag = "webhooks",
     security(("bearer" = ["webhooks:write"])), params(IdParameter, DeliveryIdParameter),
     responses((status = 201, description = "The new delivery", body = Envelope<DeliveryView<'static>>),
@@ -261,7 +262,7 @@ fn authorize_replay(by: &Caller, reply: Reply) -> Result<Reply, ApiError> {
     }
 }
 
-/// What a body says of a webhook that there is. Its scopes stay, so they are no more looked at than an unknown member.
+/// Reads the changes of an existing webhook from a body. Its scopes cannot change, so they are ignored like an unknown member.
 fn changes(body: WebhookChanges, policy: &TargetPolicy) -> Result<Valid<WebhookChanges>, ValidationErrors> {
     let changes = WebhookChanges {
         scopes: Field::Absent,
@@ -292,7 +293,7 @@ impl From<WebhookError> for ApiError {
     }
 }
 
-/// A test that is on its way.
+/// A test that is queued.
 #[derive(Serialize, ToSchema)]
 struct Pinged {
     /// Always true.
@@ -300,7 +301,7 @@ struct Pinged {
     /// The delivery, as the webhook's history lists it.
     #[schema(value_type = i64)]
     delivery_id: DeliveryId,
-    /// For people.
+    /// A message for people.
     #[schema(value_type = String)]
     message: &'static str,
 }
@@ -322,9 +323,9 @@ parameters! {
 filters! {
     DeliveryParameters => DeliveryFilter;
 
-    /// Those that are pending, delivered or failed.
+    /// Deliveries in this state: pending, delivered or failed.
     status: DeliveryStatus;
-    /// Those of this event: its name, or `ping`.
+    /// Deliveries of this event: its name, or `ping`.
     topic as "event": Topic;
 }
 
@@ -368,7 +369,7 @@ impl ToSchema for WebhookUpdate {
     }
 }
 
-/// The schema of [`WebhookChanges`] without a member that only the other kind of body has.
+/// Returns the schema of [`WebhookChanges`] without a member that only the other kind of body has.
 fn changes_without(member: &str, required: &[&str], about: &str, example: Value) -> RefOr<Schema> {
     let mut schema = WebhookChanges::schema();
     if let RefOr::T(Schema::Object(body)) = &mut schema {

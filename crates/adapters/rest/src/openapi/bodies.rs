@@ -1,5 +1,5 @@
-//! What the OpenAPI document says of bodies: what their members require of each other, the forms that are read as JSON is, and
-//! which bodies may be left out.
+//! Completes the bodies in the OpenAPI document: the rules between their members, the forms that are read as JSON is, and the
+//! bodies that may be left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::visit::{SCHEMAS, each_operation, references, referred};
 
-/// Declares what members of a body require of each other. The attributes of a body's declaration have no words for it, so those of the
-/// operation name the keywords, in an extension.
+/// Declares the rules between members of a body. The attributes of a body's declaration cannot express them, so those of the
+/// operation name the keywords in an extension.
 pub(super) fn declare_member_rules(document: &mut Value) {
     let mut rules = BTreeMap::new();
     each_operation(document, |operation| {
@@ -29,7 +29,7 @@ pub(super) fn declare_member_rules(document: &mut Value) {
     }
 }
 
-/// Declares the forms that are read as the JSON beside them is. In a form the file stands as it is, and nothing is null.
+/// Declares the forms that are read as the JSON beside them is. In a form the file is sent as raw bytes, and nothing is null.
 pub(super) fn declare_forms(document: &mut Value) {
     let mut forms = BTreeMap::new();
     each_operation(document, |operation| {
@@ -63,7 +63,7 @@ pub(super) fn declare_forms(document: &mut Value) {
     }
 }
 
-/// Takes null from what a schema allows.
+/// Removes null from the types that a schema allows.
 fn exclude_null(schema: &mut Value) {
     let Some(schema) = schema.as_object_mut() else { return };
     if let Some(Value::Array(words)) = schema.get_mut("enum") {
@@ -87,7 +87,7 @@ fn exclude_null(schema: &mut Value) {
     }
 }
 
-/// Says that a body may be left out if it need not have any member: no body counts as an empty object.
+/// Declares that a body may be left out if it needs no member: a missing body counts as an empty object.
 pub(super) fn make_bodies_optional(document: &mut Value) {
     let schemas = document["components"]["schemas"].take();
     each_operation(document, |operation| {
@@ -106,7 +106,7 @@ pub(super) fn make_bodies_optional(document: &mut Value) {
     document["components"]["schemas"] = schemas;
 }
 
-/// Whether an empty object lacks a member that the schema requires.
+/// Returns true if an empty object lacks a member that the schema requires.
 fn requires_member(schemas: &Value, schema: &Value) -> bool {
     if let Some(name) = referred(schema) {
         return requires_member(schemas, &schemas[name]);

@@ -1,4 +1,4 @@
-//! What the OpenAPI document says of texts: how long they may be, and that those in requests have no NUL.
+//! Bounds on texts in the OpenAPI document: their maximum lengths, and that those in requests have no NUL.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +8,10 @@ use serde_json::{Map, Value};
 use super::visit::{allows_type, each_object, each_operation, references};
 use crate::schemas::NOT_BLANK;
 
-/// How many characters HTML may have in an answer. What is sent is bounded; a quotation mark in it may become `&quot;`.
+/// The maximum number of characters of HTML in an answer. Requests are bounded; a quotation mark in them may become `&quot;`.
 const MAX_SHOWN_HTML_CHARS: usize = 6 * MAX_ARTICLE_CHARS;
 
-/// The names of the schemas that requests are made of.
+/// Returns the names of the schemas that requests are made of.
 pub(super) fn sent_schemas(document: &mut Value) -> BTreeSet<String> {
     let mut sent = BTreeSet::new();
     each_operation(document, |operation| {
@@ -20,7 +20,7 @@ pub(super) fn sent_schemas(document: &mut Value) -> BTreeSet<String> {
         }
     });
     let schemas = &document["components"]["schemas"];
-    // What a body is made of belongs to it.
+    // The schemas that a body refers to belong to it.
     let mut seen = 0;
     while seen < sent.len() {
         seen = sent.len();
@@ -31,11 +31,11 @@ pub(super) fn sent_schemas(document: &mut Value) -> BTreeSet<String> {
     sent
 }
 
-/// Says of the texts in requests that they have no NUL, which no text may have (decisions §3). `fields` alone may: a path with one
-/// leads nowhere.
+/// Declares that the texts in requests have no NUL, which no text may have (decisions §3). Only `fields` may: a path with one
+/// matches nothing.
 pub(super) fn exclude_nul(document: &mut Value, sent: &BTreeSet<String>) {
     let mut visit = |schema: &mut Map<String, Value>| {
-        // Conditions have no bounds, and are left as they are.
+        // Conditions have no bounds, and are left unchanged.
         if !allows_type(schema.get("type"), "string")
             || !schema.contains_key("maxLength")
             || ["enum", "const", "format", "contentEncoding"]
@@ -44,7 +44,7 @@ pub(super) fn exclude_nul(document: &mut Value, sent: &BTreeSet<String>) {
         {
             return;
         }
-        // The escape that regular expressions of every language know.
+        // The escape is one that regular expressions of every language know.
         let pattern = match schema.get("pattern").and_then(Value::as_str) {
             None => r"^[^\x00]*$",
             Some(NOT_BLANK) => r"^[^\x00]*[^\s\x00][^\x00]*$",
@@ -67,7 +67,7 @@ pub(super) fn exclude_nul(document: &mut Value, sent: &BTreeSet<String>) {
     }
 }
 
-/// Says how long a text in an answer may be, where its declaration does not: no longer than the longest text that is taken.
+/// Declares the maximum length of texts in answers whose declarations have none: that of the longest text that is accepted.
 pub(super) fn bound_answers(document: &mut Value, sent: &BTreeSet<String>) {
     let mut schemas = document["components"]["schemas"].take();
     let answers = schemas.as_object_mut().into_iter().flatten();

@@ -8,23 +8,23 @@ use serde_json::{Map, Value, json};
 use super::visit::{allows_type, each_operation, referred};
 use crate::areas::AREAS;
 
-/// Of members, by the name of the schema that they are in, or [`EVERYWHERE`].
+/// The examples of members, by the name of the schema that they are in, or [`EVERYWHERE`].
 const VALUES: &str = include_str!("examples.json");
-/// In the place of a schema's name: where no other value is given.
+/// In place of a schema's name: the value used if no other one is given.
 const EVERYWHERE: &str = "*";
-/// What stands before the name of a full record's schema in that of its simple view.
+/// The prefix of the schema of a simple view; the name of the full record's schema follows.
 const SIMPLE: &str = "Simple";
 
 /// The name of the example of this document, which has no schema of its own.
 const DOCUMENT: &str = "Document";
 
-/// The schemas whose values are an example as a whole: not all of their members are shown at once.
+/// The schemas whose examples are complete values: not all of their members are shown at once.
 const WHOLE: [&str; 2] = [DOCUMENT, "VehicleTaxonomy"];
 
-/// Gives each answer in JSON its examples: one, or one for each view.
+/// Adds to each JSON answer its examples: one, or one for each view.
 ///
 /// # Errors
-/// If the examples of schemas and members are no JSON.
+/// If the examples of schemas and members are not JSON.
 pub(super) fn add(document: &mut Value) -> serde_json::Result<()> {
     let schemas = document["components"]["schemas"].take();
     let examples = Examples::of(&schemas)?;
@@ -51,7 +51,7 @@ fn reference(example: &str) -> Value {
     json!({"$ref": format!("#/components/examples/{example}")})
 }
 
-/// The JSON type of a value, as schemas name it.
+/// Returns the JSON type of a value, as schemas name it.
 fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -64,7 +64,7 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// Where a schema stands in the one that is being gone through.
+/// The position of a schema in the one that is being traversed.
 #[derive(Clone, Copy)]
 struct Place<'a> {
     /// The name of the schema around it.
@@ -75,9 +75,9 @@ struct Place<'a> {
 
 struct Examples<'a> {
     schemas: &'a Value,
-    /// Those of records, by the names of their schemas.
+    /// The examples of records, by the names of their schemas.
     records: BTreeMap<&'static str, Value>,
-    /// Those of members.
+    /// The examples of members.
     values: Value,
 }
 
@@ -91,7 +91,7 @@ impl<'a> Examples<'a> {
         })
     }
 
-    /// The examples of answers with this schema, by their names.
+    /// Returns the examples of answers with this schema, by their names.
     fn answers(&self, envelope: &Value) -> BTreeMap<String, Value> {
         let name = referred(envelope).unwrap_or(DOCUMENT);
         let example = self.named(name);
@@ -103,7 +103,7 @@ impl<'a> Examples<'a> {
         let views = self.schemas[record]["anyOf"].as_array().into_iter().flatten();
         let views: Vec<&str> = views.filter_map(referred).collect();
         if views.is_empty() {
-            // Two lists of the same records may differ in what they say beside them.
+            // Two lists of the same records may differ in their other members.
             let own = if suffix.is_empty() || name.contains(record) {
                 format!("{record}{suffix}")
             } else {
@@ -124,7 +124,7 @@ impl<'a> Examples<'a> {
         referred(schema).map_or(schema, |name| &self.schemas[name])
     }
 
-    /// One of what the schema with this name describes.
+    /// Returns an example of the schema with this name.
     fn named(&self, name: &str) -> Value {
         if let Some(record) = self.records.get(name) {
             return record.clone();
@@ -145,7 +145,7 @@ impl<'a> Examples<'a> {
         )
     }
 
-    /// What a simple view shows of `full`.
+    /// Returns the members of `full` that a simple view shows.
     fn narrowed(&self, schema: &Value, full: &Value) -> Value {
         let schema = self.resolved(schema);
         if let Some(parts) = schema["allOf"].as_array() {
@@ -171,7 +171,7 @@ impl<'a> Examples<'a> {
         }
     }
 
-    /// One of what `schema` describes.
+    /// Returns an example of `schema`.
     fn one(&self, schema: &Value, place: Place<'_>) -> Value {
         if let Some(value) = self.of_member(schema, place) {
             return value;
@@ -224,9 +224,9 @@ impl<'a> Examples<'a> {
         plain(schema)
     }
 
-    /// The example that the member has of its own.
+    /// Returns the member's own example.
     fn of_member(&self, schema: &Value, Place { within, member }: Place<'_>) -> Option<Value> {
-        // What may be of many types is not what members of this name are elsewhere.
+        // A member of many types does not share the values of members with the same name elsewhere.
         if schema["type"].as_array().is_some_and(|kinds| kinds.len() > 2) {
             return None;
         }
@@ -238,7 +238,7 @@ impl<'a> Examples<'a> {
     }
 }
 
-/// The plainest value that fits.
+/// Returns the plainest value that fits.
 fn plain(schema: &Value) -> Value {
     if allows_type(schema.get("type"), "null") {
         Value::Null
@@ -260,7 +260,7 @@ mod tests {
     use super::*;
     use crate::openapi::{document, visit::each_object};
 
-    /// The document with the schema and the examples of each answer in JSON, by operation and status.
+    /// Returns the document with the schema and the examples of each JSON answer, by operation and status.
     fn answers() -> (Value, Vec<(String, Value, Value)>) {
         let document = document("https://example.com").unwrap();
         let mut answers = Vec::new();
@@ -295,8 +295,8 @@ mod tests {
         assert!(faults.is_empty(), "{faults:#?}");
     }
 
-    /// In what `value` does not fit `schema`, by the keywords that the document uses. Texts are compared with their length and their
-    /// words alone.
+    /// Returns where `value` does not match `schema`, by the keywords that the document uses. Texts are compared with their
+    /// length and their enumerated values only.
     fn misfits(document: &Value, schema: &Value, value: &Value, at: &str) -> Vec<String> {
         if let Some(reference) = schema["$ref"].as_str() {
             let target = document.pointer(reference.trim_start_matches('#')).unwrap();

@@ -1,4 +1,4 @@
-//! The finish of the OpenAPI document: what it says in many places is named once and referred to, so that generated clients
+//! Finishes the OpenAPI document: a schema that occurs in many places is named once and referred to, so that generated clients
 //! have one type for each thing.
 
 use std::collections::HashMap;
@@ -14,10 +14,10 @@ use super::{
     visit::{SCHEMAS, allows_type, each_object},
 };
 
-/// Where schemas begin in the document.
+/// The places in the document where schemas begin.
 const ROOTS: [&str; 3] = ["/paths", "/webhooks", SCHEMAS];
 
-/// The document as it is published.
+/// Returns the document as it is published.
 ///
 /// # Errors
 /// If it has no JSON form.
@@ -48,7 +48,7 @@ pub(super) fn finish(document: &OpenApi) -> serde_json::Result<Value> {
     Ok(document)
 }
 
-/// The named schemas, found by what they say.
+/// The names of the named schemas, by their content.
 struct SchemaNames(HashMap<String, String>);
 
 impl SchemaNames {
@@ -56,7 +56,7 @@ impl SchemaNames {
         let schemas = document.pointer(SCHEMAS).and_then(Value::as_object);
         let mut named = HashMap::new();
         for (name, schema) in schemas.into_iter().flatten() {
-            // A plain type is identified by its name alone: nothing shows that another one means the same.
+            // A plain type is identified only by its name: nothing shows that another one means the same.
             if ["properties", "enum", "oneOf", "anyOf", "allOf"]
                 .iter()
                 .any(|keyword| schema.get(keyword).is_some())
@@ -67,7 +67,7 @@ impl SchemaNames {
         Self(named)
     }
 
-    /// Puts references in the place of copies. In the components, the members of `value` are not copies but the things themselves.
+    /// Replaces copies by references. In the components, the members of `value` are not copies but the definitions themselves.
     fn share(&self, value: &mut Value, are_components: bool) {
         let children: Vec<&mut Value> = match value {
             Value::Object(members) => members.values_mut().collect(),
@@ -94,7 +94,7 @@ impl SchemaNames {
     }
 }
 
-/// What a schema says, apart from its description, which a place may have of its own.
+/// Returns the content of a schema, apart from its description, which may differ from place to place.
 fn content(schema: &Value) -> String {
     match schema {
         Value::Object(members) if members.contains_key("description") => {
@@ -106,7 +106,7 @@ fn content(schema: &Value) -> String {
     }
 }
 
-/// Says of an object without declared members that it may have any: many generators take it for one that has none.
+/// Declares that an object without declared members may have any: many generators assume that it has none.
 fn declare_free_form(schema: &mut Map<String, Value>) {
     if allows_type(schema.get("type"), "object")
         && !["properties", "additionalProperties", "allOf"]
@@ -117,7 +117,7 @@ fn declare_free_form(schema: &mut Map<String, Value>) {
     }
 }
 
-/// Makes a choice of a value of several types, each with the bounds that are its own: many generators put all bounds on the first.
+/// Turns a value of several types into a choice, each type with its own bounds: many generators put all bounds on the first.
 fn separate_types(schema: &mut Map<String, Value>) {
     const TEXT_BOUNDS: &[&str] = &["minLength", "maxLength", "pattern", "format"];
     const NUMBER_BOUNDS: &[&str] = &["minimum", "maximum"];
@@ -138,7 +138,7 @@ fn separate_types(schema: &mut Map<String, Value>) {
         .iter()
         .map(|kind| Some((kind.clone(), bounds_of(kind.as_str()?)?)))
         .collect();
-    // Null beside one other type is common, and understood. A member `type` of an example is no list of types.
+    // Null beside one other type is common, and understood. A member `type` of an example is not a list of types.
     let Some(kinds) = kinds.filter(|kinds| kinds.iter().filter(|(kind, _)| kind != "null").count() > 1) else {
         return;
     };
@@ -163,7 +163,7 @@ fn separate_types(schema: &mut Map<String, Value>) {
     schema.insert("anyOf".to_owned(), choices.into());
 }
 
-/// Says which value `success` has: true beside `data`, false beside `error`.
+/// Declares the value of `success`: true beside `data`, false beside `error`.
 fn declare_success(schema: &mut Map<String, Value>) {
     let Some(Value::Object(properties)) = schema.get_mut("properties") else {
         return;
@@ -179,7 +179,7 @@ fn declare_success(schema: &mut Map<String, Value>) {
     }
 }
 
-/// Says of what we send that it needs no credential of the receiver's: it is signed.
+/// Declares that the requests that we send need no credential of the receiver's: they are signed.
 fn declare_unsecured(document: &mut Value) {
     let webhooks = document["webhooks"].as_object_mut().into_iter().flatten();
     for (_, item) in webhooks {

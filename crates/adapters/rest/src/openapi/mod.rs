@@ -32,25 +32,25 @@ use crate::{
 const DESCRIPTION: &str = "The API with which a car dealership manages its business data and connects other software to it. \
 Every request carries a key as `Authorization: Bearer <key_id>.<secret>`; an operation needs the scope that it names.";
 
-/// The OpenAPI 3.1 document of the whole API, as JSON.
+/// Returns the OpenAPI 3.1 document of the whole API, as JSON.
 ///
 /// # Errors
-/// If an operation does not declare what it must.
+/// If an operation lacks a required declaration.
 pub fn openapi_json(public_url: &str) -> Result<String, BoxError> {
     let mut text = serde_json::to_string_pretty(&document(public_url)?)?;
     text.push('\n');
     Ok(text)
 }
 
-/// The document of the whole API, served at `public_url`.
+/// Returns the document of the whole API, served at `public_url`.
 ///
 /// # Errors
-/// If an operation does not declare what it must.
+/// If an operation lacks a required declaration.
 pub(crate) fn document(public_url: &str) -> Result<Value, BoxError> {
     Ok(finish::finish(&declarations(&areas::operations()?, public_url))?)
 }
 
-/// What these operations declare, completed by what all have in common.
+/// Returns the declarations of these operations, completed by the parts that all have in common.
 fn declarations(operations: &[Operation], public_url: &str) -> OpenApi {
     let mut components = Components::new();
     let bearer = HttpBuilder::new()
@@ -118,13 +118,13 @@ fn http_method(operation: &Operation) -> HttpMethod {
     }
 }
 
-/// An operation's declaration with what every operation has in common.
+/// Completes an operation's declaration by the parts that all operations have in common.
 fn complete(operation: &Operation, mut declaration: Declaration) -> Declaration {
     if let Some(parameters) = &mut declaration.parameters {
         declare_single_values(parameters);
     }
     let writes = operation.method != actix_web::http::Method::GET;
-    // What a declaration says of a refusal is its description; the envelope is the same for all.
+    // The text in a declaration of a refusal is its description; the envelope is the same for all.
     for (status, response) in &mut declaration.responses.responses {
         if let RefOr::T(response) = response
             && status.starts_with(['4', '5'])
@@ -194,7 +194,7 @@ fn complete(operation: &Operation, mut declaration: Declaration) -> Declaration 
         &[Code::SERVICE_UNAVAILABLE],
         "The service is busy or its database cannot be reached; try again.",
     );
-    // The scope is in `security` too, where many readers of the document do not show it.
+    // The scope is in `security` too, but many readers of the document do not show it there.
     let needs = format!("Needs the scope `{}`.", operation.scope);
     declaration.description = Some(match declaration.description.take() {
         Some(about) if !about.is_empty() => format!("{about}\n\n{needs}"),
@@ -246,7 +246,7 @@ fn complete(operation: &Operation, mut declaration: Declaration) -> Declaration 
     declaration
 }
 
-/// Declares that an operation may be refused with these codes, which have one status; beside those of this status that it declares
+/// Declares that an operation may be refused with these codes of one status, beside those of this status that it declares
 /// itself.
 fn add_refusal(declaration: &mut Declaration, codes: &[Code], when: &str) {
     let Some(status) = codes.first().map(|code| code.status().as_str().to_owned()) else {
@@ -266,7 +266,7 @@ fn add_refusal(declaration: &mut Declaration, codes: &[Code], when: &str) {
     }
 }
 
-/// Declares the single value before each range, as `created` before `created[]`: the code declares the range alone.
+/// Declares the single value before each range, as `created` before `created[]`: the code only declares the range.
 fn declare_single_values(parameters: &mut Vec<RefOr<Parameter>>) {
     let mut at = 0;
     while let Some(parameter) = parameters.get(at) {
@@ -299,7 +299,7 @@ fn single_value(range: &Parameter) -> Option<Parameter> {
     Some(single.build())
 }
 
-/// `*`, or entity tags with commas between.
+/// `*`, or entity tags separated by commas.
 const ENTITY_TAGS: &str = r#"^(\*|(W/)?"[^\s"]*"(\s*,\s*(W/)?"[^\s"]*")*)$"#;
 
 fn header_parameter(name: &str, about: &str, pattern: Option<&str>) -> RefOr<Parameter> {
@@ -378,7 +378,7 @@ fn document_operation() -> Declaration {
     declaration
 }
 
-/// Why a request was refused.
+/// Returns the schema of the reason why a request was refused.
 fn error_schema() -> RefOr<Schema> {
     let text = |about: &str| {
         ObjectBuilder::new()
@@ -406,7 +406,8 @@ fn error_schema() -> RefOr<Schema> {
         .into()
 }
 
-/// A refusal. Its name is not that of what it holds: generators that name a variable after a schema would have two of one name.
+/// Returns the schema of a refusal. Its name differs from that of its content: generators that name a variable after a schema
+/// would have two with one name.
 fn error_envelope_schema() -> RefOr<Schema> {
     ObjectBuilder::new()
         .schema_type(Type::Object)
@@ -428,10 +429,10 @@ fn error_envelope_schema() -> RefOr<Schema> {
 mod tests {
     use super::*;
 
-    /// Formats in which a text has one length.
+    /// Formats in which every text has the same length.
     const FIXED_FORMATS: &[&str] = &["date", "uuid"];
 
-    /// Notes what of `schema` a caller may send without bound. Schemas that contain themselves are looked at once.
+    /// Records the parts of `schema` that a caller may send without bound. Schemas that contain themselves are visited once.
     fn unbounded(document: &Value, schema: &Value, at: &str, seen: &mut Vec<String>, found: &mut Vec<String>) {
         if let Some(reference) = schema["$ref"].as_str() {
             if !seen.iter().any(|known| known == reference) {
@@ -498,7 +499,7 @@ mod tests {
         assert!(found.is_empty(), "{found:#?}");
     }
 
-    /// Notes the schemas in `part` of the document that leave open what they describe.
+    /// Records the schemas in `part` of the document that have no type.
     fn untyped(part: &Value, at: &str, found: &mut Vec<String>) {
         const SAYS: [&str; 7] = ["type", "$ref", "allOf", "anyOf", "oneOf", "enum", "const"];
         let is_example = |name: &str| ["example", "examples", "default"].contains(&name);
@@ -513,7 +514,7 @@ mod tests {
             }
         }
         for (name, member) in part["properties"].as_object().into_iter().flatten() {
-            // What is not to be there is false, and has no type.
+            // A member that must be absent is false, and has no type.
             if *member != false {
                 check(member, format!("{at}/{name}"));
             }
@@ -540,8 +541,8 @@ mod tests {
         assert_eq!(found, ["/items", "/schema/id"]);
     }
 
-    /// Notes the texts in `part` of the document that have no bound. What is no JSON may be as long as the stock is large, and
-    /// conditions do not repeat the bounds of the members that they name.
+    /// Records the texts in `part` of the document that have no bound. Content other than JSON may be as long as the stock is
+    /// large, and conditions do not repeat the bounds of the members that they name.
     fn endless(part: &Value, at: &str, found: &mut Vec<String>) {
         match part {
             Value::Object(members) => {

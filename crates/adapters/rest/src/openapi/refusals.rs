@@ -1,4 +1,4 @@
-//! What the OpenAPI document says of refusals: the condition of each code, and an example of it.
+//! Refusals in the OpenAPI document: the condition of each code, and an example of it.
 
 use std::{collections::BTreeMap, mem};
 
@@ -7,10 +7,10 @@ use serde_json::{Map, Value, json};
 use super::visit::each_refusal;
 use crate::{areas, code::Code, help::HelpPages};
 
-/// The server of the examples: they are the same on each.
+/// The server of the examples: they are the same on every server.
 const SERVER: &str = "https://api.dealer.example";
 
-/// Completes the refusals of each operation by the codes that their descriptions name, between backticks.
+/// Completes the refusals of each operation by the codes that their descriptions name between backticks.
 pub(super) fn explain(document: &mut Value) {
     let help = HelpPages::new(SERVER);
     let codes: BTreeMap<&str, Code> = areas::codes().map(|code| (code.as_str(), code)).collect();
@@ -46,7 +46,7 @@ fn reference(code: Code) -> Value {
     json!({"$ref": format!("#/components/examples/{}", code.as_str())})
 }
 
-/// What was said, unless it was the names alone, and the condition of each code.
+/// Returns the declared text, unless it was only the names, and the condition of each code.
 fn description(said: &str, codes: &[Code]) -> String {
     let mut words = said.split('`').step_by(2);
     let first = said.lines().next().unwrap_or_default();
@@ -63,7 +63,7 @@ fn description(said: &str, codes: &[Code]) -> String {
     format!("{about}{}", conditions.join("\n")).trim_end().to_owned()
 }
 
-/// The answer that a code comes with.
+/// Returns the answer with a code.
 fn example(code: Code, help: &HelpPages) -> Value {
     let mut details = if code == Code::VALIDATION_FAILED {
         json!({"field": "email", "errors": [{"field": "email", "message": "must be an email address"}]})

@@ -1,4 +1,4 @@
-//! What the OpenAPI document says of answers in common: their headers, and the refusals of several operations.
+//! Common parts of answers in the OpenAPI document: their headers, and the refusals of several operations.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -46,7 +46,7 @@ pub(super) fn name_headers(document: &mut Value) {
             if has_preference && ["200", "201", "422"].contains(&status.as_str()) {
                 names.push("Preference-Applied");
             }
-            // What was not found is said alike of reads and writes, and left alone.
+            // Reads and writes describe a missing record alike, so that refusal is left unchanged.
             if has_key && ["200", "201", "409", "412", "422"].contains(&status.as_str()) {
                 names.push("X-Idempotent-Replay");
             }
@@ -57,7 +57,7 @@ pub(super) fn name_headers(document: &mut Value) {
     });
 }
 
-/// Names the refusals that operations have in common: by their status the first of each, and the others by their codes.
+/// Names the refusals that operations have in common: the first of each status by its status, and the others by their codes.
 pub(super) fn name_responses(document: &mut Value) {
     const NAMES: [(&str, &str); 8] = [
         ("400", "BadRequest"),
@@ -91,7 +91,7 @@ pub(super) fn name_responses(document: &mut Value) {
     document["components"]["responses"] = json!(shared);
 }
 
-/// A name for a refusal by these codes, such as `LeadNotFound`.
+/// Returns a name for a refusal by these codes, such as `LeadNotFound`.
 fn name_of_codes(response: &Value) -> String {
     let codes = response["content"]["application/json"]["examples"].as_object();
     let name = |code: &String| -> String {

@@ -1,10 +1,10 @@
-//! Goes through the parts of the OpenAPI document.
+//! Traversal of the OpenAPI document.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-/// Where the named schemas are.
+/// The path of the named schemas.
 pub(super) const SCHEMAS: &str = "/components/schemas";
 
 /// Calls `visit` with each operation of the API.
@@ -45,12 +45,12 @@ pub(super) fn each_object(value: &mut Value, visit: &mut impl FnMut(&mut Map<Str
     }
 }
 
-/// The name of the schema that `schema` refers to.
+/// Returns the name of the schema that `schema` refers to.
 pub(super) fn referred(schema: &Value) -> Option<&str> {
     schema["$ref"].as_str()?.rsplit('/').next()
 }
 
-/// Notes the names of the schemas that `value` and what is in it refer to.
+/// Collects the names of the schemas that `value` and its parts refer to.
 pub(super) fn references(value: &Value, found: &mut BTreeSet<String>) {
     found.extend(referred(value).map(str::to_owned));
     match value {
@@ -60,7 +60,7 @@ pub(super) fn references(value: &Value, found: &mut BTreeSet<String>) {
     }
 }
 
-/// Whether the keyword `type` of a schema, if it has one, allows values of the JSON type `kind`.
+/// Returns true if the keyword `type` of a schema, if it has one, allows values of the JSON type `kind`.
 pub(super) fn allows_type(types: Option<&Value>, kind: &str) -> bool {
     match types {
         Some(Value::Array(kinds)) => kinds.iter().any(|known| known == kind),

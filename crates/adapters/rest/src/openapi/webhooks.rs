@@ -30,17 +30,17 @@ const HEADERS: [(&str, &str); 4] = [
     ("X-Service-Delivery", "The delivery's id"),
 ];
 
-/// What the body has in common, by its name and those of what it refers to.
+/// Returns the common schemas of the body, by its name and those of the schemas that it refers to.
 pub(crate) fn schemas() -> Vec<(String, RefOr<Schema>)> {
     let mut schemas = vec![(Envelope::name().into_owned(), Envelope::schema())];
     Envelope::schemas(&mut schemas);
-    // Invoices have no operation yet that would bring it.
+    // No operation uses invoices yet, so nothing else adds their schema.
     schemas.push((InvoiceView::name().into_owned(), InvoiceView::schema()));
     InvoiceView::schemas(&mut schemas);
     schemas
 }
 
-/// One entry for each event, and one for the test.
+/// Returns one entry for each event, and one for the test.
 pub(crate) fn webhooks() -> Paths {
     let mut webhooks = Paths::new();
     let topics = EventName::ALL.iter().copied().map(Topic::Event);
@@ -51,7 +51,7 @@ pub(crate) fn webhooks() -> Paths {
     webhooks
 }
 
-/// The name of what the document says of a topic, which is also the end of its address in the reference.
+/// Returns the name of a topic's entry in the document, which is also the end of its address in the reference.
 pub(crate) fn operation_id(topic: Topic) -> String {
     format!("on_{}", topic.as_str().replace('.', "_"))
 }
@@ -112,7 +112,7 @@ fn header((name, about): (&str, &str)) -> Parameter {
         .build()
 }
 
-/// What an event shows of its record.
+/// The data of an event: the members that it shows of its record.
 struct Data {
     schema: RefOr<Schema>,
     example: Value,
@@ -154,7 +154,7 @@ impl Data {
     }
 }
 
-/// Whether the payload is the id alone, since the record no longer exists (contract, "Delivery request").
+/// Returns true if the payload is only the id, since the record no longer exists (contract, "Delivery request").
 fn shows_the_id_alone(event: EventName) -> bool {
     event == EventName::AppointmentCancelled || event.as_str().ends_with(".deleted")
 }
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
     use crate::openapi::document;
 
-    /// The members that a schema of the document names, those of its parts included.
+    /// Returns the members that a schema of the document names, including those of its parts.
     fn members(document: &Value, schema: &Value) -> BTreeSet<String> {
         let mut names: BTreeSet<String> = schema["properties"]
             .as_object()

@@ -1,4 +1,4 @@
-//! Which addresses are public, at both ends of each range.
+//! Public and other addresses, at both ends of each range.
 
 use std::net::IpAddr;
 
@@ -138,7 +138,7 @@ fn the_ends_of_what_is_not_public_in_ipv6() {
             "64:ff9b::ffff:ffff",
             "64:ff9b:1::",
             "64:ff9b:1:ffff:ffff:ffff:ffff:ffff",
-            // Discarded, and what is not assigned.
+            // Discarded, and unassigned.
             "100::",
             "100::ffff:ffff:ffff:ffff",
             "100:0:0:1::",

@@ -1,4 +1,4 @@
-//! What is sent, and what is kept of what comes back.
+//! The content of requests, and the part that is kept of answers.
 
 use std::process::Command;
 
@@ -11,7 +11,7 @@ use crate::{
     post, status, url,
 };
 
-/// The body that is kept of a reply to a post.
+/// Returns the body that is kept of a reply to a post.
 async fn kept(reply: impl Fn() -> Reply + Send + Sync + 'static) -> String {
     let peer = Peer::start(move |_, _| reply()).await;
     post(&client(AMPLE), url(peer.address)).await.unwrap().body

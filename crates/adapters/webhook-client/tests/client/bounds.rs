@@ -1,4 +1,4 @@
-//! What is bounded, and what is shared among businesses.
+//! Bounds, and the resources that businesses share.
 
 use std::{
     future::pending,
@@ -24,7 +24,7 @@ use crate::{
     post, signed_request, status, url,
 };
 
-/// A head of so many bytes, in one field or in many.
+/// Returns a head of this number of bytes, in one field or in many.
 fn head(bytes: usize, fields: usize) -> String {
     let (start, end) = ("HTTP/1.1 200 \r\nContent-Length: 0\r\n", "\r\n");
     let of_field = (bytes - start.len() - end.len()) / fields;
@@ -72,7 +72,7 @@ async fn retry_after_is_seconds_or_a_date() {
     }
 }
 
-/// A network whose names under `silent.example` are never resolved, and that lacks something where that is said.
+/// A network whose names under `silent.example` are never resolved, and that lacks a resource if so configured.
 struct Troubled {
     look_ups: AtomicUsize,
     resolving: Option<i32>,

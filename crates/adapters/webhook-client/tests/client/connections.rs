@@ -1,4 +1,4 @@
-//! How connections are kept and used again.
+//! Connections are kept and used again.
 
 use forecourt_webhook_client::{Config, HttpWebhookClient};
 use futures_util::future::join_all;
@@ -65,7 +65,7 @@ async fn a_connection_is_closed_when_it_was_idle_for_half_a_minute() {
     assert_eq!(status(post(&client, url(peer.address)).await), 200);
     tokio::time::pause();
     let begun = tokio::time::Instant::now();
-    // With nothing else to do the clock goes forward by itself.
+    // With nothing else to do the clock advances by itself.
     peer.closed(1).await;
     let idle = begun.elapsed().as_secs();
     assert!((25..=40).contains(&idle), "{idle}");

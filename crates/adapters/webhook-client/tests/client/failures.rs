@@ -1,4 +1,4 @@
-//! Attempts that bring no answer, and what is reported of them.
+//! Attempts without an answer, and the reports on them.
 
 use forecourt_webhooks::{DeliveryError, SignedRequest, WebhookClient};
 use tokio::net::TcpListener;

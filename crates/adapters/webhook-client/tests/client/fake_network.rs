@@ -1,4 +1,4 @@
-//! Networks in which each test decides what a name means and where an address leads.
+//! Networks in which each test sets the meaning of names and the peers of addresses.
 
 use std::{
     future::pending,
@@ -11,15 +11,15 @@ use async_trait::async_trait;
 use forecourt_webhook_client::Network;
 use tokio::net::TcpStream;
 
-/// An address that may be connected to.
+/// An address that connections are allowed to.
 pub(crate) const PUBLIC: &str = "93.184.215.14";
 
-/// A network that remembers what it was asked.
+/// A network that records its requests.
 pub(crate) struct FakeNetwork {
-    /// What each look-up of any name finds, by its number; the last one holds for all that follow.
+    /// The result of each look-up of any name, by its number; the last one is repeated.
     found: Vec<Vec<IpAddr>>,
     looked_up: Mutex<Vec<String>>,
-    /// Where every connection leads, if anywhere.
+    /// The end of every connection, if there is one.
     end: Option<SocketAddr>,
     /// Addresses that never answer.
     silent: Vec<IpAddr>,
@@ -27,7 +27,7 @@ pub(crate) struct FakeNetwork {
 }
 
 impl FakeNetwork {
-    /// A network without connections, in which names have these addresses.
+    /// Returns a network without connections, in which names have these addresses.
     pub(crate) fn cut(found: &[&[&str]]) -> Self {
         let addresses = |texts: &&[&str]| texts.iter().map(|text| text.parse().unwrap()).collect();
         Self {
@@ -39,13 +39,13 @@ impl FakeNetwork {
         }
     }
 
-    /// The same, whose connections all lead to `end`.
+    /// Returns the same, with all connections leading to `end`.
     pub(crate) fn to(self, end: SocketAddr) -> Self {
         let end = Some(end);
         Self { end, ..self }
     }
 
-    /// The same, in which this address never answers.
+    /// Returns the same, in which this address never answers.
     pub(crate) fn silent_at(mut self, address: &str) -> Self {
         self.silent.push(address.parse().unwrap());
         self
@@ -55,12 +55,12 @@ impl FakeNetwork {
         Arc::new(self)
     }
 
-    /// The names that were looked up.
+    /// Returns the names that were looked up.
     pub(crate) fn looked_up(&self) -> Vec<String> {
         self.looked_up.lock().unwrap().clone()
     }
 
-    /// The addresses that were to be connected to.
+    /// Returns the addresses of the requested connections.
     pub(crate) fn connected(&self) -> Vec<SocketAddr> {
         self.connected.lock().unwrap().clone()
     }

@@ -1,4 +1,4 @@
-//! The client over real sockets, to endpoints that behave as each test wants it.
+//! The client over real sockets, to endpoints that behave as each test specifies.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "what goes wrong in a test fails it")]
 
@@ -20,14 +20,14 @@ use forecourt_kernel::BusinessId;
 use forecourt_webhook_client::{Config, HttpWebhookClient};
 use forecourt_webhooks::{Answer, Attempt, DeliveryError, SignedRequest, WebhookClient};
 
-/// Whose requests are posted.
+/// The business whose requests are posted.
 const BUSINESS: BusinessId = BusinessId::new(1);
-/// Enough for anything that does not wait.
+/// A time long enough for anything that does not wait.
 const AMPLE: Duration = Duration::from_secs(30);
-/// For tests that wait until it is over.
+/// The timeout of tests that wait for it.
 const SHORT: Duration = Duration::from_secs(1);
 
-/// A client that posts anywhere.
+/// Returns a client that posts to any address.
 fn client(timeout: Duration) -> HttpWebhookClient {
     HttpWebhookClient::new(Config {
         timeout,
@@ -50,18 +50,18 @@ fn url(address: SocketAddr) -> String {
     format!("http://{address}/hook")
 }
 
-/// What comes of posting there.
+/// Posts to `url` and returns the outcome.
 async fn post(client: &HttpWebhookClient, url: impl Into<String>) -> Result<Answer, DeliveryError> {
     client.post(signed_request(url)).await.outcome
 }
 
-/// Asserts a status.
+/// Returns the status of an answer, which must have come.
 #[track_caller]
 fn status(outcome: Result<Answer, DeliveryError>) -> u16 {
     outcome.unwrap().status
 }
 
-/// Asserts that an attempt ended when its time was over, and not long after.
+/// Asserts that an attempt ended at its timeout, and not long after.
 #[track_caller]
 fn assert_timed_out(attempt: &Attempt) {
     assert_eq!(attempt.outcome, Err(DeliveryError::TimedOut));

@@ -1,4 +1,4 @@
-//! Endpoints: what they answer, and what they remember.
+//! Endpoints, with their answers and records.
 
 use std::{
     io,
@@ -15,7 +15,7 @@ use tokio::{
 };
 use tokio_rustls::TlsAcceptor;
 
-/// What an endpoint does when it has read a request.
+/// The action of an endpoint after it has read a request.
 pub(crate) struct Reply {
     text: Vec<u8>,
     then: Then,
@@ -29,7 +29,7 @@ enum Then {
     Flood,
 }
 
-/// A reply after which the connection can be used again.
+/// Makes a reply after which the connection can be used again.
 pub(crate) fn reply(text: impl Into<Vec<u8>>) -> Reply {
     Reply {
         text: text.into(),
@@ -38,26 +38,26 @@ pub(crate) fn reply(text: impl Into<Vec<u8>>) -> Reply {
 }
 
 impl Reply {
-    /// …after which the endpoint hangs up.
+    /// Makes the endpoint hang up after it.
     pub(crate) fn and_hangs_up(self) -> Self {
         let then = Then::HangUp;
         Self { then, ..self }
     }
 
-    /// …after which it does nothing more, not even hang up.
+    /// Makes the endpoint do nothing after it, not even hang up.
     pub(crate) fn and_stalls(self) -> Self {
         let then = Then::Stall;
         Self { then, ..self }
     }
 
-    /// …after which it writes for as long as it is let.
+    /// Makes the endpoint write after it for as long as it can.
     pub(crate) fn and_floods(self) -> Self {
         let then = Then::Flood;
         Self { then, ..self }
     }
 }
 
-/// A whole answer with this body.
+/// Returns a complete answer with this body.
 pub(crate) fn answer(status: u16, body: &str) -> Reply {
     reply(format!(
         "HTTP/1.1 {status} Whatever\r\nContent-Length: {}\r\n\r\n{body}",
@@ -65,7 +65,7 @@ pub(crate) fn answer(status: u16, body: &str) -> Reply {
     ))
 }
 
-/// A request as it came.
+/// A received request.
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {
     /// The lines before the body, with their ends.
@@ -73,7 +73,7 @@ pub(crate) struct Seen {
     pub(crate) body: Vec<u8>,
 }
 
-/// An endpoint. Its script is asked with the numbers of the connection and of the request on it, both from 0.
+/// An endpoint. Its script is called with the numbers of the connection and of the request on it, both from 0.
 pub(crate) struct Peer {
     pub(crate) address: SocketAddr,
     seen: Arc<Mutex<Vec<Seen>>>,
@@ -115,7 +115,7 @@ impl Peer {
                 count.send_modify(|count| count.opened += 1);
                 let (script, requests, count) = (Arc::clone(&script), Arc::clone(&requests), Arc::clone(&count));
                 let tls = tls.clone();
-                // Ends with its connection; how that ends is the client's affair.
+                // The task ends with its connection; the way it ends is up to the client.
                 tokio::spawn(async move {
                     let script = |request| script(connection, request);
                     let _ = match tls {
@@ -136,12 +136,12 @@ impl Peer {
         }
     }
 
-    /// An endpoint that answers 200 to everything.
+    /// Starts an endpoint that answers 200 to everything.
     pub(crate) async fn content() -> Self {
         Self::start(|_, _| answer(200, "fine")).await
     }
 
-    /// An endpoint that says this at once, reads nothing, and hangs up.
+    /// Starts an endpoint that sends this at once, reads nothing, and hangs up.
     pub(crate) async fn start_banner(text: &'static [u8]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -151,7 +151,7 @@ impl Peer {
                 count.send_modify(|count| count.opened += 1);
                 let _ = stream.write_all(text).await;
                 let _ = stream.shutdown().await;
-                // What was sent is read, since a reset would lose the text.
+                // The sent bytes are read, since a reset would lose the text.
                 let _ = stream.read_to_end(&mut Vec::new()).await;
                 count.send_modify(|count| count.closed += 1);
             }
@@ -163,17 +163,17 @@ impl Peer {
         }
     }
 
-    /// The requests so far.
+    /// Returns the requests so far.
     pub(crate) fn seen(&self) -> Vec<Seen> {
         self.seen.lock().unwrap().clone()
     }
 
-    /// How many connections were opened so far.
+    /// Returns the number of connections opened so far.
     pub(crate) fn opened(&self) -> usize {
         self.connections.borrow().opened
     }
 
-    /// Waits until that many connections are closed.
+    /// Waits until that number of connections are closed.
     pub(crate) async fn closed(&self, number: usize) {
         let mut connections = self.connections.clone();
         let closed = connections.wait_for(|count| count.closed >= number);
@@ -201,7 +201,7 @@ async fn serve(
         match then {
             Then::ReadOn => {}
             Then::HangUp => return Ok(()),
-            // Until the other end gives up.
+            // It waits until the other end gives up.
             Then::Stall => return stream.read_to_end(&mut Vec::new()).await.map(drop),
             Then::Flood => loop {
                 stream.write_all(&[b'x'; 4096]).await?;

@@ -1,4 +1,4 @@
-//! What urls lead to, however they are written.
+//! The targets of urls, in any spelling.
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -135,7 +135,7 @@ const NAMES: [&str; 12] = [
     "hooks.example.com",
 ];
 
-/// What urls can hide a host behind, and what they are refused for.
+/// Urls that hide a host, and the reasons for which they are refused.
 const TRICKS: [&str; 50] = [
     // Another scheme.
     "http://127.0.0.1/",
@@ -167,7 +167,7 @@ const TRICKS: [&str; 50] = [
     "https://127.0.0.1:80@hooks.example.com:443/",
     "https://a@b@127.0.0.1/",
     "https://%20@127.0.0.1/",
-    // No url at all.
+    // Not a url.
     "",
     " ",
     "/",
@@ -192,7 +192,7 @@ const TRICKS: [&str; 50] = [
     "https://0x1ffffffff/",
 ];
 
-/// A client that only goes where it may.
+/// Returns a client that only connects to allowed addresses.
 fn careful(fake_network: &Arc<FakeNetwork>) -> HttpWebhookClient {
     HttpWebhookClient::new(Config {
         timeout: AMPLE,

@@ -1,4 +1,4 @@
-//! The time that an attempt has, in each phase of it.
+//! The time limit of an attempt, in each of its phases.
 
 use std::time::Instant;
 

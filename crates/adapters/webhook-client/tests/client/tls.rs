@@ -1,4 +1,4 @@
-//! Whom the client believes to be who they say.
+//! The client's checks of a server's identity.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::{
 
 const NAME: &str = "hooks.example.com";
 
-/// A certificate that stands for itself.
+/// Returns a self-signed certificate.
 fn certificate(name: &str, expired: bool) -> (ServerConfig, CertificateDer<'static>) {
     let key = KeyPair::generate().unwrap();
     let mut params = CertificateParams::new([name.to_owned()]).unwrap();
@@ -48,7 +48,7 @@ fn server(
         .unwrap()
 }
 
-/// A client that only goes where it may, for which all public addresses are this peer's.
+/// Returns a client that only connects to allowed addresses, with this peer behind all public ones.
 fn careful(peer: &Peer, extra_roots: &[CertificateDer<'static>]) -> HttpWebhookClient {
     HttpWebhookClient::new(Config {
         timeout: AMPLE,
@@ -59,7 +59,7 @@ fn careful(peer: &Peer, extra_roots: &[CertificateDer<'static>]) -> HttpWebhookC
     .unwrap()
 }
 
-/// What a client that trusts `root` says of this endpoint.
+/// Returns the report of a client that trusts `root` on this endpoint.
 async fn tls_problem(peer: &Peer, extra_roots: &[CertificateDer<'static>]) -> String {
     let problem = post(&careful(peer, extra_roots), format!("https://{NAME}/"))
         .await
@@ -86,7 +86,7 @@ async fn a_trusted_certificate_is_accepted_and_its_connection_kept() {
     }
     assert_eq!((peer.opened(), peer.seen().len()), (1, 3));
     assert!(peer.seen()[1].head.contains("\r\nHost: hooks.example.com\r\n"));
-    // The dot that completes a name is no part of it.
+    // The final dot of a complete name is not a part of it.
     assert_eq!(status(post(&client, "https://hooks.example.com./").await), 200);
 }
 

@@ -1,4 +1,4 @@
-//! Where commits hand deliveries over to the sender.
+//! The buffer through which commits pass deliveries to the sender.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -10,18 +10,18 @@ use forecourt_kernel::{BusinessId, Moment};
 use forecourt_webhooks::{CommitSummary, Deletion, EndpointKey, ReadyDelivery, Reservation, Room, Watcher};
 use tokio::sync::Notify;
 
-/// How many deliveries this server holds at most, so that a backlog is in the database and not in memory.
-const MOST_HELD: usize = 8192;
-/// How many bytes these take at most.
-const MOST_BYTES: usize = 32 * 1024 * 1024;
-/// How many bytes those of one endpoint take, if it has more than one.
-const MOST_BYTES_OF_ENDPOINT: usize = 2 * 1024 * 1024;
-/// What a delivery takes beside its record, in bytes.
+/// The maximum number of deliveries that this server holds, so that a backlog is in the database and not in memory.
+const MAX_HELD: usize = 8192;
+/// The maximum number of bytes that they take.
+const MAX_BYTES: usize = 32 * 1024 * 1024;
+/// The maximum number of bytes that the deliveries of one endpoint take, if it has more than one.
+const MAX_ENDPOINT_BYTES: usize = 2 * 1024 * 1024;
+/// The bytes that a delivery takes beside its record.
 const OVERHEAD: usize = 512;
-/// How many it holds for an endpoint of which nothing is known yet.
+/// The number of deliveries that are held for an endpoint that is not known yet.
 const FIRST_ROOM: usize = 64;
 
-/// Holds what commits have for the sender until the sender takes it. It is notified on the threads on which commits end.
+/// Holds the results of commits until the sender takes them. It is notified on the threads on which commits end.
 pub(crate) struct DeliveryBuffer {
     held: Arc<Mutex<Occupancy>>,
     arrived: Mutex<CommittedDeliveries>,
@@ -29,18 +29,18 @@ pub(crate) struct DeliveryBuffer {
     recorded: Box<dyn Fn(BusinessId) + Send + Sync>,
 }
 
-/// What was committed since the sender last took it. What is the same is kept once, so this stays small however far behind
-/// the sender is; deliveries are bounded by the room that they hold.
+/// The results committed since the sender last took them. Equal entries are kept once, so this stays small however late the
+/// sender is; deliveries are bounded by the room that they reserve.
 #[derive(Default)]
 pub(super) struct CommittedDeliveries {
     pub(super) deliveries: Vec<ReadyDelivery>,
     pub(super) changed: HashSet<EndpointKey>,
     pub(super) deleted: HashSet<Deletion>,
-    /// When the first is due of what was left in queues.
+    /// The time at which the first delivery that was left in a queue is due.
     pub(super) due: Option<Moment>,
 }
 
-/// How much the sender holds: what waits and what is being sent.
+/// The amount that the sender holds: waiting deliveries and those being sent.
 #[derive(Default)]
 struct Occupancy {
     total: Amount,
@@ -57,11 +57,11 @@ struct Amount {
 #[derive(Clone, Copy)]
 struct OfEndpoint {
     held: Amount,
-    /// How many deliveries it may have.
+    /// The number of deliveries that it may have.
     room: usize,
 }
 
-/// The room of one delivery, given back when this is dropped.
+/// The room of one delivery, released when this is dropped.
 struct HeldRoom {
     held: Arc<Mutex<Occupancy>>,
     endpoint: EndpointKey,
@@ -90,14 +90,14 @@ impl Amount {
 }
 
 impl Occupancy {
-    /// How much more a business may hold: never more than is then left for others, so that a business that fills the buffer
-    /// leaves room for one more.
+    /// Returns how much more a business may hold: never more than is then left for others, so that a business that fills the
+    /// buffer leaves room for one more.
     fn left_for(&self, business: BusinessId) -> Amount {
         let held = self.businesses.get(&business).copied().unwrap_or_default();
         let left = |most: usize, total: usize, held: usize| most.saturating_sub(total).saturating_sub(held) / 2;
         Amount {
-            deliveries: left(MOST_HELD, self.total.deliveries, held.deliveries),
-            bytes: left(MOST_BYTES, self.total.bytes, held.bytes),
+            deliveries: left(MAX_HELD, self.total.deliveries, held.deliveries),
+            bytes: left(MAX_BYTES, self.total.bytes, held.bytes),
         }
     }
 
@@ -105,7 +105,7 @@ impl Occupancy {
         let left = self.left_for(endpoint.business);
         let of_endpoint = self.endpoints.get(&endpoint).copied().unwrap_or_default();
         let deliveries = of_endpoint.room.saturating_sub(of_endpoint.held.deliveries);
-        let bytes = MOST_BYTES_OF_ENDPOINT.saturating_sub(of_endpoint.held.bytes);
+        let bytes = MAX_ENDPOINT_BYTES.saturating_sub(of_endpoint.held.bytes);
         Amount {
             deliveries: deliveries.min(left.deliveries),
             bytes: bytes.min(left.bytes),
@@ -142,7 +142,7 @@ impl Drop for HeldRoom {
 }
 
 impl DeliveryBuffer {
-    /// A buffer. `recorded` is called with each business in whose log something was recorded.
+    /// Makes a buffer. `recorded` is called with each business for which an event was recorded.
     pub(crate) fn new(recorded: impl Fn(BusinessId) + Send + Sync + 'static) -> Self {
         Self {
             held: Arc::default(),
@@ -152,7 +152,7 @@ impl DeliveryBuffer {
         }
     }
 
-    /// How many more deliveries to an endpoint the sender has room for.
+    /// Returns the room for more deliveries to an endpoint.
     pub(super) fn room(&self, endpoint: EndpointKey) -> Room {
         let Amount { deliveries, bytes } = lock(&self.held).room(endpoint);
         Room {
@@ -165,19 +165,19 @@ impl DeliveryBuffer {
         }
     }
 
-    /// Holds room for a delivery that was taken.
+    /// Reserves room for a delivery that was taken.
     pub(super) fn hold(&self, endpoint: EndpointKey, bytes: usize) -> Reservation {
         let bytes = bytes + OVERHEAD;
         lock(&self.held).add(endpoint, bytes);
         self.reservation(endpoint, bytes)
     }
 
-    /// Notes how many deliveries an endpoint may have from now on.
+    /// Sets the number of deliveries that an endpoint may have from now on.
     pub(super) fn set_room(&self, endpoint: EndpointKey, room: usize) {
         lock(&self.held).endpoints.entry(endpoint).or_default().room = room;
     }
 
-    /// Forgets what was noted of an endpoint.
+    /// Removes the data on an endpoint.
     pub(super) fn forget(&self, endpoint: EndpointKey) {
         let mut held = lock(&self.held);
         if let Some(of_endpoint) = held.endpoints.get_mut(&endpoint) {
@@ -188,7 +188,7 @@ impl DeliveryBuffer {
         }
     }
 
-    /// Forgets what was noted of all endpoints: the sender starts afresh.
+    /// Removes the data on all endpoints: the sender starts again.
     pub(super) fn forget_all(&self) {
         lock(&self.held).endpoints.retain(|_, of_endpoint| {
             of_endpoint.room = FIRST_ROOM;
@@ -196,13 +196,13 @@ impl DeliveryBuffer {
         });
     }
 
-    /// How many deliveries are held, and how many bytes they take.
+    /// Returns the number of held deliveries and their bytes.
     pub(super) fn held(&self) -> (usize, usize) {
         let Amount { deliveries, bytes } = lock(&self.held).total;
         (deliveries, bytes)
     }
 
-    /// Takes what has arrived.
+    /// Takes everything that has arrived.
     pub(super) fn take(&self) -> CommittedDeliveries {
         mem::take(&mut *lock(&self.arrived))
     }
@@ -226,7 +226,7 @@ impl Watcher for DeliveryBuffer {
         let bytes = bytes + OVERHEAD;
         let mut held = lock(&self.held);
         let room = held.room(endpoint);
-        // One that is larger than an endpoint's part is held alone.
+        // A delivery that is larger than an endpoint's share is held alone.
         let alone = held.endpoints.get(&endpoint).is_none_or(|of| of.held.deliveries == 0);
         let fits = bytes <= room.bytes || alone && bytes <= held.left_for(endpoint.business).bytes;
         if room.deliveries == 0 || !fits {
@@ -262,7 +262,7 @@ impl Watcher for DeliveryBuffer {
     }
 }
 
-/// No code that can panic runs under these locks.
+/// Locks `mutex`. No code that can panic runs under these locks.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -282,7 +282,7 @@ mod tests {
         }
     }
 
-    /// As much as there is room for, to endpoints of this business one after the other.
+    /// Reserves as much room as there is, for endpoints of this business one after another.
     fn fill(buffer: &DeliveryBuffer, business: i64, bytes: usize) -> Vec<Reservation> {
         let endpoints = (0..1_000).map(|webhook| key(business, webhook));
         let of = |endpoint| std::iter::from_fn(move || buffer.reserve(endpoint, bytes));
@@ -318,7 +318,7 @@ mod tests {
         assert!(buffer.reserve(KEY, 1).is_none());
         drop(large);
         let businesses: Vec<_> = (1..20).map(|business| fill(&buffer, business, 128 * 1024)).collect();
-        assert!(buffer.held().1 <= MOST_BYTES, "{:?}", buffer.held());
+        assert!(buffer.held().1 <= MAX_BYTES, "{:?}", buffer.held());
         drop(businesses);
         assert_eq!(buffer.held(), (0, 0));
         assert!(lock(&buffer.held).endpoints.is_empty() && lock(&buffer.held).businesses.is_empty());
@@ -331,7 +331,7 @@ mod tests {
             let greedy: Vec<_> = (1..=5).map(|business| fill(&buffer, business, bytes)).collect();
             assert!(buffer.reserve(key(9, 1), bytes).is_some());
             assert!(greedy[0].len() > greedy[4].len());
-            assert!(buffer.held().0 <= MOST_HELD);
+            assert!(buffer.held().0 <= MAX_HELD);
         }
     }
 

@@ -1,42 +1,42 @@
-//! One endpoint's turn: what waits for it, and how many attempts it may have at once.
+//! The queue of one endpoint: its waiting deliveries, and the number of attempts it may have at once.
 
 use std::{collections::VecDeque, mem, sync::Arc, time::Duration};
 
 use forecourt_webhooks::{Deletion, DueDelivery, Endpoint, Reservation};
 use tokio::time::Instant;
 
-/// How many attempts an endpoint has at once to begin with, and at most.
+/// The initial and the maximum number of concurrent attempts of an endpoint.
 const FIRST_WINDOW: usize = 8;
 const WIDEST_WINDOW: usize = 32;
-/// How many deliveries are held for each attempt that may be made at once.
+/// The number of deliveries that are held for each concurrent attempt.
 const HELD_FOR_EACH: usize = 8;
-/// How long what is known of an endpoint is relied on: another server may have changed it.
+/// The time for which the cached state of an endpoint is used: another server may have changed it.
 const TRUSTED_FOR: Duration = Duration::from_secs(1);
 
-/// A delivery that waits, and the room that it holds.
+/// A waiting delivery, with the room that it reserves.
 pub(super) struct Buffered {
     pub(super) due: DueDelivery,
     pub(super) reservation: Reservation,
 }
 
-/// A record: what kind it is of, and its id.
+/// A record: its kind and its id.
 type Record = (&'static str, i64);
 
-/// What this server has for one endpoint.
+/// The state that this server has for one endpoint.
 pub(super) struct EndpointQueue {
     pub(super) endpoint: Arc<Endpoint>,
     known_since: Option<Instant>,
     pub(super) queue: VecDeque<Buffered>,
     in_flight: usize,
-    /// The records of which updates are under way.
+    /// The records whose updates are being sent.
     updating: Vec<Record>,
     window: usize,
-    /// Whether more may be due in the database than was taken.
+    /// True if more deliveries may be due in the database than were taken.
     pub(super) more: bool,
 }
 
 impl EndpointQueue {
-    /// An endpoint as it has just been read.
+    /// Makes the queue of an endpoint that has just been read.
     pub(super) fn new(endpoint: Arc<Endpoint>, now: Instant) -> Self {
         Self {
             endpoint,
@@ -49,39 +49,40 @@ impl EndpointQueue {
         }
     }
 
-    /// Takes over an endpoint as it has just been read.
+    /// Replaces the cached state by that of an endpoint that has just been read.
     pub(super) fn learn(&mut self, endpoint: Arc<Endpoint>, now: Instant) {
         self.endpoint = endpoint;
         self.known_since = Some(now);
     }
 
-    /// What is known of the endpoint is no longer true.
+    /// Marks the cached state of the endpoint as outdated.
     pub(super) fn invalidate(&mut self) {
         self.known_since = None;
     }
 
-    /// Whether what is known of the endpoint can be relied on.
+    /// Returns true if the cached state of the endpoint can be used.
     pub(super) fn is_known(&self, now: Instant) -> bool {
         self.known_since
             .is_some_and(|since| now.duration_since(since) < TRUSTED_FOR)
     }
 
-    /// Whether another attempt may begin.
+    /// Returns true if another attempt may begin.
     pub(super) fn is_open(&self) -> bool {
         self.in_flight < self.window
     }
 
-    /// Whether something waits that may be tried.
+    /// Returns true if a waiting delivery may be tried.
     pub(super) fn has_next(&self) -> bool {
         self.next_place().is_some()
     }
 
-    /// Takes out the next delivery that may be tried.
+    /// Removes and returns the next delivery that may be tried.
     pub(super) fn next(&mut self) -> Option<Buffered> {
         self.queue.remove(self.next_place()?)
     }
 
-    /// A deletion waits for the updates of its record that are under way, so that none arrives after it.
+    /// Returns the place of the next delivery. A deletion waits for the updates of its record that are being sent, so that none
+    /// arrives after it.
     fn next_place(&self) -> Option<usize> {
         let waits = |due: &DueDelivery| {
             due.topic.deletes() && record(due).is_some_and(|record| self.updating.contains(&record))
@@ -89,7 +90,7 @@ impl EndpointQueue {
         self.queue.iter().position(|buffered| !waits(&buffered.due))
     }
 
-    /// Takes out what a deletion makes needless.
+    /// Removes and returns the deliveries that a deletion supersedes.
     pub(super) fn take_superseded(&mut self, deletion: &Deletion) -> Vec<Buffered> {
         let business = self.endpoint.key.business;
         let (superseded, rest) = mem::take(&mut self.queue)
@@ -99,7 +100,7 @@ impl EndpointQueue {
         superseded.into()
     }
 
-    /// Notes the beginning of an attempt.
+    /// Records the beginning of an attempt.
     pub(super) fn began(&mut self, due: &DueDelivery) {
         self.in_flight += 1;
         if due.topic.settles() {
@@ -107,18 +108,18 @@ impl EndpointQueue {
         }
     }
 
-    /// How many deliveries are to be held at most.
+    /// Returns the maximum number of deliveries to hold.
     pub(super) fn room(&self) -> usize {
         self.window * HELD_FOR_EACH
     }
 
-    /// Whether so few are left that more should be fetched.
+    /// Returns true if so few are left that more should be fetched.
     pub(super) fn runs_low(&self) -> bool {
         self.more && self.queue.len() <= self.room() / 2
     }
 
-    /// Notes the end of an attempt. An endpoint that answers well is sent more at once; one that does not has fewer attempts,
-    /// so that it holds up no other while it is down. An outcome that says nothing of the endpoint is `None`.
+    /// Records the end of an attempt. An endpoint that answers well may have more attempts at once. One that does not has
+    /// fewer, so that it does not delay others while it is down. `None` is an outcome that does not depend on the endpoint.
     pub(super) fn ended(&mut self, due: &DueDelivery, accepted: Option<bool>) {
         self.in_flight = self.in_flight.saturating_sub(1);
         if due.topic.settles()
@@ -133,13 +134,13 @@ impl EndpointQueue {
         };
     }
 
-    /// Whether there is nothing to remember.
+    /// Returns true if there is nothing to remember.
     pub(super) fn is_idle(&self) -> bool {
         self.queue.is_empty() && self.in_flight == 0 && !self.more
     }
 }
 
-/// What a delivery is about.
+/// Returns the record that a delivery is about.
 fn record(due: &DueDelivery) -> Option<Record> {
     due.topic.resource().zip(due.record)
 }

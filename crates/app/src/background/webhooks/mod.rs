@@ -1,9 +1,9 @@
-//! Sending webhooks.
+//! Sends webhooks.
 //!
-//! Commits hand the deliveries that they make to the [`DeliveryBuffer`], already leased to this server; what is due later, or
-//! has been left by a server that is gone, is fetched from the database when its time comes. Each endpoint has a
-//! [`EndpointQueue`] of its own with few attempts at once, so that no endpoint waits for another, and no business has all
-//! [`Slots`]. What came of attempts is recorded in batches: while one is being committed, the next gathers.
+//! Commits pass the deliveries that they make to the [`DeliveryBuffer`], already leased to this server. Deliveries that are due
+//! later, or were left by a server that died, are fetched from the database when they are due. Each endpoint has an
+//! [`EndpointQueue`] of its own with few concurrent attempts, so that no endpoint waits for another, and no business uses all
+//! [`Slots`]. The outcomes of attempts are recorded in batches: while one is being committed, the next is collected.
 
 mod delivery_buffer;
 mod endpoint_queue;
@@ -37,39 +37,39 @@ use delivery_buffer::CommittedDeliveries;
 use endpoint_queue::{Buffered, EndpointQueue};
 use slots::Slots;
 
-/// How long the database is not polled when nothing is known to be due there.
+/// The interval at which the database is polled if nothing is known to be due.
 const POLL_INTERVAL: Duration = Duration::from_secs(10);
 /// The pause after the database failed.
 const BACKOFF: Duration = Duration::from_secs(1);
-/// How many endpoints one fetch serves.
+/// The number of endpoints that one fetch serves.
 const ENDPOINTS_AT_ONCE: u32 = 64;
-/// How many leases that are over one fetch takes back.
+/// The number of expired leases that one fetch takes back.
 const RECLAIMED_AT_ONCE: u32 = 1024;
-/// How many attempts one transaction records.
+/// The number of attempts that one transaction records.
 const RECORDED_AT_ONCE: usize = 512;
-/// How many ended attempts wait to be recorded before no more are begun.
-const MOST_UNRECORDED: usize = 4096;
-/// When a delivery is tried again that this server could not try, in milliseconds.
+/// The number of ended attempts waiting to be recorded at which no more are begun.
+const MAX_UNRECORDED: usize = 4096;
+/// The delay in milliseconds after which a delivery that this server could not try is tried again.
 const BACKOFF_MILLIS: i64 = 1_000;
-/// When an endpoint of which more is due than there is room for gets its next turn, if it does not request more before.
+/// The time in milliseconds until the next turn of an endpoint whose queue is full, if it does not request more before.
 const NEXT_TURN_MILLIS: i64 = 10_000;
 
-/// What the sender works with.
+/// The ports and settings of the sender.
 #[derive(Clone)]
 pub(crate) struct Sending {
-    /// Where commits hand over.
+    /// The buffer to which commits pass deliveries.
     pub(crate) buffer: Arc<DeliveryBuffer>,
-    /// Carries requests.
+    /// Sends requests.
     pub(crate) client: Arc<dyn WebhookClient>,
-    /// How webhooks are delivered.
+    /// The policy of delivery.
     pub(crate) policy: Policy,
-    /// How records are shown to those who may not see everything.
+    /// Projections of records for subscriptions that may not see every field.
     pub(crate) projections: Projections,
-    /// Spreads retries.
+    /// Randomises the times of retries.
     pub(crate) random: Arc<dyn Random>,
 }
 
-/// Sends until the end is requested, then finishes what is under way.
+/// Sends until the end is requested, then finishes the attempts in progress.
 pub(super) async fn send(ports: Ports, sending: Sending, mut shutdown: Shutdown) {
     describe();
     let buffer = Arc::clone(&sending.buffer);
@@ -87,7 +87,7 @@ pub(super) async fn send(ports: Ports, sending: Sending, mut shutdown: Shutdown)
             () = buffer.arrival() => {}
             () = time::sleep_until(next_look), if may_look => sender.wants_fetch = true,
         }
-        // Whatever else has happened by now is taken in before anything is begun.
+        // Everything else that has happened by now is processed before an attempt begins.
         sender.receive(buffer.take());
         while let Some(ended) = sender.attempts.try_join_next_with_id() {
             sender.attempt_ended(ended);
@@ -101,41 +101,41 @@ pub(super) async fn send(ports: Ports, sending: Sending, mut shutdown: Shutdown)
     gauge(&buffer);
 }
 
-/// An attempt that is under way.
+/// An attempt in progress.
 struct Flight {
     endpoint: EndpointKey,
     /// The delivery without its data.
     due: DueDelivery,
     began: Moment,
-    /// The room that it holds until the end.
+    /// The room that it reserves until the end.
     _reservation: Reservation,
 }
 
-/// What came of an attempt and when; `None` if there was nothing to send.
+/// The outcome of an attempt and its time; `None` if there was nothing to send.
 type Outcome = Option<(Attempt, Moment)>;
 
-/// What was done with the database.
+/// The result of a task of the database.
 enum Done {
     Recorded(Result<(), (Vec<AttemptRecord>, StoreError)>),
     Fetched(Result<Fetched, (Fetch, StoreError)>),
 }
 
-/// What a fetch brings.
+/// The result of a fetch.
 #[derive(Default)]
 struct Fetched {
     queues: Vec<ClaimedQueue>,
-    /// What kept it from looking at all endpoints, and those that it has not looked at.
+    /// The failure that ended the fetch early, and the endpoints that it did not reach.
     failure: Option<(Vec<EndpointKey>, StoreError)>,
-    /// When to look again.
+    /// The time of the next look into the database.
     next_due: Option<Moment>,
 }
 
-/// What was taken of an endpoint's queue.
+/// The deliveries taken from an endpoint's queue.
 struct ClaimedQueue {
     key: EndpointKey,
     state: EndpointState,
     deliveries: Vec<Buffered>,
-    /// Whether more may be due.
+    /// True if more may be due.
     more: bool,
 }
 
@@ -143,30 +143,30 @@ struct Sender {
     ports: Ports,
     sending: Sending,
     queues: HashMap<EndpointKey, EndpointQueue>,
-    /// EndpointQueues in which something may be begun.
+    /// The queues in which an attempt may begin.
     ready: HashSet<EndpointKey>,
     attempts: JoinSet<Outcome>,
-    /// The attempts under way, by their tasks.
+    /// The attempts in progress, by their tasks.
     flights: HashMap<Id, Flight>,
     slots: Slots,
-    /// Transactions under way: at most one that records, and one that fetches.
+    /// The transactions in progress: at most one that records, and one that fetches.
     database_tasks: JoinSet<Done>,
     recording: bool,
     fetching: bool,
     to_record: Vec<AttemptRecord>,
-    /// Held, but not to be tried: the endpoint is disabled, or the lease nearly over.
+    /// Deliveries that are held but must not be tried: the endpoint is disabled, or the lease is nearly over.
     to_give_back: Vec<(EndpointKey, DeliveryId, Moment)>,
-    /// Records that were deleted since the fetch began that is under way: it may bring updates of them.
+    /// Records that were deleted since the fetch in progress began: it may bring updates of them.
     deleted: HashSet<Deletion>,
-    /// Whether this machine lacked something at the last attempt.
+    /// True if this machine lacked a resource at the last attempt.
     short: bool,
     wants_fetch: bool,
-    /// EndpointQueues whose endpoint is to be read again.
+    /// The queues whose endpoint must be read again.
     unknown: HashSet<EndpointKey>,
     look_at: Instant,
-    /// The database is not used before then: it failed.
+    /// The end of the pause after a failure of the database.
     paused_until: Option<Instant>,
-    /// Nothing new is taken.
+    /// True once no new deliveries are taken.
     ending: bool,
 }
 
@@ -203,7 +203,7 @@ impl Sender {
             due,
         } = arrived;
         let now = Instant::now();
-        // Updates are never handed over: those that are superseded have been fetched.
+        // Updates are never passed by commits: those that are superseded have been fetched.
         self.drop_superseded(&deleted);
         if self.fetching {
             self.deleted.extend(deleted);
@@ -234,7 +234,7 @@ impl Sender {
         }
     }
 
-    /// Gives back the updates of records that are gone: the server that takes them next drops them.
+    /// Gives back the updates of records that are deleted: the server that takes them next drops them.
     fn drop_superseded(&mut self, deleted: &HashSet<Deletion>) {
         if deleted.is_empty() {
             return;
@@ -249,19 +249,19 @@ impl Sender {
         }
     }
 
-    /// Sees to it that the database is looked into at `due`, or sooner.
+    /// Ensures that the database is read at `due` or sooner.
     fn look_by(&mut self, due: Moment) {
         let millis = due.epoch_millis() - self.ports.clock.moment().epoch_millis();
         let wait = Duration::from_millis(u64::try_from(millis).unwrap_or_default());
         self.look_at = self.look_at.min(Instant::now() + wait);
     }
 
-    /// When the database is looked into next.
+    /// Returns the time at which the database is read next.
     fn next_look(&self) -> Instant {
         self.paused_until.map_or(self.look_at, |until| until.max(self.look_at))
     }
 
-    /// Begins as many attempts as may be under way.
+    /// Begins as many attempts as are allowed.
     fn begin_attempts(&mut self) {
         let now = Instant::now();
         for key in mem::take(&mut self.ready) {
@@ -269,7 +269,7 @@ impl Sender {
                 continue;
             };
             while queue.is_open() && queue.has_next() {
-                if !self.slots.has_room(key.business) || self.to_record.len() >= MOST_UNRECORDED {
+                if !self.slots.has_room(key.business) || self.to_record.len() >= MAX_UNRECORDED {
                     self.ready.insert(key);
                     break;
                 }
@@ -322,7 +322,7 @@ impl Sender {
     fn attempt_ended(&mut self, ended: Result<(Id, Outcome), JoinError>) {
         let (id, outcome) = match ended {
             Ok(ended) => ended,
-            // The log has the panic. It counts as a failure, so that a delivery that causes one is not tried for ever.
+            // The panic is in the log. It counts as a failure, so that a delivery that causes one is not tried for ever.
             Err(panicked) => {
                 let attempt = Attempt {
                     took_ms: 0,
@@ -367,7 +367,7 @@ impl Sender {
         self.to_record.push(record);
     }
 
-    /// Puts off a delivery that this machine could not try: that is no failure of the endpoint's.
+    /// Postpones a delivery that this machine could not try, which is not a failure of the endpoint.
     fn postpone(&mut self, endpoint: EndpointKey, due: &DueDelivery, now: Moment) {
         if !mem::replace(&mut self.short, true) {
             tracing::error!(
@@ -378,7 +378,7 @@ impl Sender {
             .push((endpoint, due.id, now.plus_millis(BACKOFF_MILLIS)));
     }
 
-    /// Begins the transactions that are called for.
+    /// Begins the transactions that are needed.
     fn begin_database_tasks(&mut self) {
         if self.paused_until.is_some_and(|until| Instant::now() < until) {
             return;
@@ -432,7 +432,7 @@ impl Sender {
                 match outcome {
                     Ok(()) => self.paused_until = None,
                     Err((batch, error)) => {
-                        // Recorded later: what was delivered is delivered.
+                        // They are recorded later: a delivery that was made stays delivered.
                         self.to_record.splice(0..0, batch);
                         self.pause(&error);
                     }
@@ -453,14 +453,15 @@ impl Sender {
                         }
                     }
                     Err((database_task, error)) => {
-                        // What was to be given back is reclaimed when its lease is over: another server may hold it later.
+                        // Deliveries that could not be given back are reclaimed when their lease is over: another server may
+                        // hold them by then.
                         self.unknown.extend(database_task.unknown);
                         self.wants_fetch = true;
                         self.pause(&error);
                     }
                 }
             }
-            // The log has the panic.
+            // The panic is in the log.
             Err(_) => (self.recording, self.fetching) = (false, false),
         }
     }
@@ -494,7 +495,7 @@ impl Sender {
                         waiting.extend(queue.queue.drain(..));
                         queue.more = false;
                     }
-                    // Those of a deleted one failed with its deletion.
+                    // The deliveries of a deleted endpoint failed with its deletion.
                     if state == EndpointState::Damaged {
                         self.cannot_sign(key, waiting);
                     }
@@ -516,7 +517,7 @@ impl Sender {
         }
     }
 
-    /// Gives back the deliveries of an endpoint whose secret is damaged: they wait until it has a new one. Pings do not.
+    /// Gives back the deliveries of an endpoint whose secret is damaged: they wait until it has a new one, except pings.
     fn cannot_sign(&mut self, key: EndpointKey, waiting: Vec<Buffered>) {
         let now = self.ports.clock.moment();
         for Buffered { due, .. } in waiting {
@@ -529,13 +530,13 @@ impl Sender {
         }
     }
 
-    /// Ends, once no request commits any more: what was not begun is given back, so that another server or the next start takes
-    /// it at once; attempts under way are waited for and recorded.
+    /// Ends, once no request commits any longer. Deliveries that were not begun are given back, so that another server or the
+    /// next start takes them at once. Attempts in progress are awaited and recorded.
     async fn finish(mut self) {
         self.ending = true;
         let buffer = Arc::clone(&self.sending.buffer);
         loop {
-            // A fetch that is still under way brings more.
+            // A fetch in progress may bring more.
             self.receive(buffer.take());
             let now = self.ports.clock.moment();
             for (key, queue) in &mut self.queues {
@@ -546,17 +547,18 @@ impl Sender {
             tokio::select! {
                 Some(ended) = self.attempts.join_next_with_id() => self.attempt_ended(ended),
                 Some(done) = self.database_tasks.join_next() => self.database_task_done(done),
-                // What is not recorded by now, since the database is away, is sent once more by the server that takes it up.
+                // Deliveries whose outcome is not recorded by now, since the database is down, are sent again by the server
+                // that takes them.
                 else => break,
             }
         }
     }
 }
 
-/// A visit to the database for what is due there.
+/// A request to the database for due deliveries.
 struct Fetch {
     give_back: Vec<(EndpointKey, DeliveryId, Moment)>,
-    /// Whether anything is to be taken.
+    /// True if deliveries are to be taken.
     take: bool,
     unknown: Vec<EndpointKey>,
     low: Vec<EndpointKey>,
@@ -581,7 +583,7 @@ impl Fetch {
                 keys.push(*key);
             }
         }
-        // In one order, as every transaction locks them; and no business's queues in the transaction of another's.
+        // All transactions lock queues in the same order; and a transaction never has queues of two businesses.
         keys.sort_unstable();
         let mut left = keys.as_slice();
         for keys in keys.chunk_by(|one, next| one.business == next.business) {
@@ -589,7 +591,7 @@ impl Fetch {
                 Ok(queues) => fetched.queues.extend(queues),
                 Err(error) if fetched.queues.is_empty() => return Err(error),
                 Err(error) => {
-                    // What was taken before is held by this server.
+                    // Deliveries that were taken before are held by this server.
                     fetched.failure = Some((left.to_vec(), error));
                     return Ok(fetched);
                 }
@@ -610,8 +612,8 @@ impl Fetch {
         Ok(fetched)
     }
 
-    /// Gives back what was taken and not sent, and takes back what servers held that are gone. It takes locks that come before those of
-    /// queues.
+    /// Gives back deliveries that were taken and not sent, and reclaims those of servers that died. It takes locks that come
+    /// before those of queues.
     async fn give_back(&self, database: &dyn Database) -> StoreResult<()> {
         if self.give_back.is_empty() && !self.take {
             return Ok(());
@@ -641,7 +643,7 @@ impl Fetch {
                 let taken = session
                     .take_due(key, self.now, lease, self.buffer.room(key), again)
                     .await?;
-                // Held at once: the next endpoint has what room is left.
+                // Reserved at once: the next endpoint gets the room that is left.
                 let hold = |due: DueDelivery| Buffered {
                     reservation: self.buffer.hold(key, due.data.as_ref().map_or(0, |data| data.len())),
                     due,
@@ -681,13 +683,13 @@ async fn attempt(
     began: Moment,
 ) -> Outcome {
     let signed_request = wrap(&due, &endpoint, &sending.projections, began.timestamp())?;
-    // What is sent has all of it.
+    // The request contains all of it.
     drop(due);
     let attempt = sending.client.post(signed_request).await;
     Some((attempt, clock.moment()))
 }
 
-/// A number from 0 to 1.
+/// Returns a random number from 0 to 1.
 fn chance(random: &dyn Random) -> f64 {
     let mut bytes = [0; 4];
     random.fill(&mut bytes);
@@ -702,7 +704,7 @@ const UNANSWERED: &str = "unanswered";
 const BUFFERED: &str = "forecourt_webhook_buffered_deliveries";
 const BUFFERED_BYTES: &str = "forecourt_webhook_buffered_bytes";
 
-/// Says what the figures mean.
+/// Registers the descriptions of the metrics.
 fn describe() {
     metrics::describe_counter!(
         ATTEMPTS,
@@ -713,7 +715,7 @@ fn describe() {
         metrics::Unit::Seconds,
         "How long attempts to deliver webhooks took"
     );
-    // Known from the start, so that the first of its kind shows as an increase.
+    // Registered from the start, so that the first of its kind shows as an increase.
     for outcome in [DELIVERED, REFUSED, UNANSWERED] {
         metrics::counter!(ATTEMPTS, "outcome" => outcome).increment(0);
     }
@@ -726,7 +728,7 @@ fn describe() {
     );
 }
 
-/// Says how much is held.
+/// Records the amount that is held.
 fn gauge(buffer: &DeliveryBuffer) {
     let (deliveries, bytes) = buffer.held();
     #[expect(clippy::cast_precision_loss, reason = "both are bounded far below that")]

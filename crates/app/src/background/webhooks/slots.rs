@@ -1,15 +1,15 @@
-//! How many attempts are under way at once.
+//! Limits on the number of concurrent attempts.
 
 use std::collections::HashMap;
 
 use forecourt_kernel::BusinessId;
 
-/// To all endpoints together.
-const MOST: usize = 1024;
-/// To the endpoints of one business.
-const MOST_OF_BUSINESS: usize = 128;
+/// The maximum for all endpoints together.
+const MAX_ATTEMPTS: usize = 1024;
+/// The maximum for the endpoints of one business.
+const MAX_PER_BUSINESS: usize = 128;
 
-/// Attempts under way, by business.
+/// The attempts in progress, by business.
 #[derive(Default)]
 pub(super) struct Slots {
     total: usize,
@@ -17,20 +17,20 @@ pub(super) struct Slots {
 }
 
 impl Slots {
-    /// Whether another attempt of this business may begin. A business never has more than what is free for others, so one whose
-    /// endpoints keep silent delays only itself.
+    /// Returns true if another attempt of this business may begin. A business never has more slots than are free for others, so
+    /// one whose endpoints do not answer delays only itself.
     pub(super) fn has_room(&self, business: BusinessId) -> bool {
         let held = self.of.get(&business).copied().unwrap_or_default();
-        held < MOST_OF_BUSINESS.min(MOST.saturating_sub(self.total))
+        held < MAX_PER_BUSINESS.min(MAX_ATTEMPTS.saturating_sub(self.total))
     }
 
-    /// Notes that an attempt began.
+    /// Records that an attempt began.
     pub(super) fn take(&mut self, business: BusinessId) {
         self.total += 1;
         *self.of.entry(business).or_default() += 1;
     }
 
-    /// Notes that an attempt ended.
+    /// Records that an attempt ended.
     pub(super) fn release(&mut self, business: BusinessId) {
         self.total = self.total.saturating_sub(1);
         if let Some(held) = self.of.get_mut(&business) {
@@ -56,9 +56,9 @@ mod tests {
                 taken.push(business);
             }
         }
-        assert!(taken.len() < MOST && slots.has_room(BusinessId::new(11)));
+        assert!(taken.len() < MAX_ATTEMPTS && slots.has_room(BusinessId::new(11)));
         let of_first = taken.iter().filter(|business| business.get() == 1).count();
-        assert_eq!(of_first, MOST_OF_BUSINESS);
+        assert_eq!(of_first, MAX_PER_BUSINESS);
         for business in taken {
             slots.release(business);
         }

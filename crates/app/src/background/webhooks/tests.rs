@@ -20,7 +20,7 @@ const KEY: EndpointKey = EndpointKey {
     webhook: WebhookId::new(1),
 };
 
-/// Delivers everything, and remembers where to. The first delivery requests the end.
+/// Delivers everything, and records the addresses. The first delivery requests the end.
 struct RecordingClient {
     urls: Mutex<Vec<String>>,
     end: Arc<Trigger>,
@@ -77,7 +77,7 @@ fn ping(lease: i64) -> DueDelivery {
     }
 }
 
-/// What a sender works with.
+/// Returns the ports and settings of a sender.
 fn parts(database: &MemoryDatabase, client: Arc<dyn WebhookClient>) -> (Ports, Sending) {
     let ports = Ports {
         database: Arc::new(database.clone()),
@@ -100,8 +100,8 @@ fn parts(database: &MemoryDatabase, client: Arc<dyn WebhookClient>) -> (Ports, S
     (ports, sending)
 }
 
-/// Hands over a ping that is leased until `lease` while the database is away for its first two polls, and says which endpoints
-/// were `changed`; then sends until the end is requested. Returns the addresses that were delivered to.
+/// Passes a ping that is leased until `lease` while the database is down for its first two polls, and reports the endpoints
+/// `changed`; then sends until the end is requested. Returns the addresses that were delivered to.
 async fn sent_in_an_absence(
     database: &MemoryDatabase,
     lease: i64,
@@ -128,7 +128,7 @@ async fn sent_in_an_absence(
         ..CommitSummary::default()
     });
     let mending = async {
-        // The first poll is before the sender is notified of anything.
+        // The first poll comes before any notification of the sender.
         while database.refused() < 2 {
             time::sleep(Duration::from_millis(10)).await;
         }
@@ -141,8 +141,7 @@ async fn sent_in_an_absence(
     postman.urls.lock().unwrap().clone()
 }
 
-/// A change of the endpoint during the database's absence leaves a delivery behind that only a poll of the database can set
-/// free.
+/// A change of the endpoint while the database is down leaves a delivery that only a poll of the database can release.
 #[tokio::test]
 async fn a_delivery_whose_endpoint_could_not_be_read_is_sent_when_it_can_be() {
     let database = MemoryDatabase::default();
@@ -165,11 +164,11 @@ async fn what_could_not_be_given_back_is_left_until_its_lease_is_over() {
     assert_eq!(database.state().webhooks.given_back(), []);
 }
 
-/// Endpoints that behave as the end of their url says.
+/// Endpoints that behave as the end of their url specifies.
 struct ScriptedEndpoints {
     /// Urls, events and records, in the order of the attempts.
     posted: Mutex<Vec<String>>,
-    /// Waiting tasks go on when it is closed.
+    /// Waiting tasks continue when it is closed.
     gate: Semaphore,
 }
 
@@ -211,7 +210,7 @@ impl WebhookClient for ScriptedEndpoints {
     }
 }
 
-/// A sender at work.
+/// A running sender.
 struct Work {
     buffer: Arc<DeliveryBuffer>,
     database: MemoryDatabase,
@@ -221,7 +220,7 @@ struct Work {
 }
 
 impl Work {
-    /// Hands a delivery over; answers its id.
+    /// Passes a delivery to the sender; returns its id.
     fn hand_over(&self, (business, webhook): (i64, i64), road: &str, event: EventName, record: i64) -> DeliveryId {
         let key = EndpointKey {
             business: BusinessId::new(business),
@@ -255,7 +254,7 @@ impl Work {
         self.roads.posted.lock().unwrap().clone()
     }
 
-    /// Waits until so many attempts have begun.
+    /// Waits until this number of attempts have begun.
     async fn posts(&self, number: usize) {
         until(|| self.posted().len() >= number).await;
     }
@@ -392,7 +391,7 @@ async fn an_update_that_waits_is_dropped_with_its_record() {
     .await;
 }
 
-/// The server that takes it up next need not wait for its lease.
+/// The server that takes it next does not wait for its lease.
 #[tokio::test]
 async fn what_was_not_begun_at_the_end_is_given_back() {
     let database = at_work(async |work: &Work| {
@@ -400,7 +399,7 @@ async fn what_was_not_begun_at_the_end_is_given_back() {
             work.hand_over((1, 1), "silent", CREATED, record);
         }
         work.posts(8).await;
-        // The last commits may come in the same moment as the end.
+        // The last commits may come at the same moment as the end.
         work.hand_over((1, 2), "silent", CREATED, 11);
         work.end.pull();
         until(|| work.database.state().webhooks.given_back().len() == 3).await;

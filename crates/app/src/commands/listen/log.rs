@@ -8,68 +8,68 @@ use forecourt_webhooks::DeliveryError;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// How long the server may hold back an answer without events.
-pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(30);
+/// The maximum time for which the server may hold back an answer without events.
+pub(super) const MAX_WAIT: Duration = Duration::from_secs(30);
 
-/// Asks a server for its event log.
+/// Reads a server's event log.
 #[async_trait]
 pub(crate) trait EventLog: Send + Sync {
-    /// The answer to a `GET` of `path`.
+    /// Returns the answer to a `GET` of `path`.
     ///
     /// # Errors
     /// [`DeliveryError`] if no answer came.
     async fn read(&self, path: &str) -> Result<LogReply, DeliveryError>;
 }
 
-/// What a server answers.
+/// A server's answer.
 #[derive(Clone, Debug)]
 pub(crate) struct LogReply {
     /// The HTTP status.
     pub(crate) status: u16,
-    /// How long it asks to be left alone.
+    /// The delay that it requests before the next request.
     pub(crate) retry_after: Option<Duration>,
     /// The body.
     pub(crate) body: Vec<u8>,
 }
 
-/// Why a server is not followed any more.
+/// The reason why a server is no longer followed.
 #[derive(PartialEq, Eq, Debug, thiserror::Error)]
 pub(crate) enum ListenError {
     /// There is no token to identify the caller.
     #[error("a token is needed: the environment variable FORECOURT_TOKEN names it")]
     NoToken,
-    /// The token is not good enough.
+    /// The token is not sufficient.
     #[error("{server} refuses the token: {code}: {message}")]
     Refused {
         /// The server.
         server: String,
         /// The error's code, as the contract lists them.
         code: String,
-        /// What the server says of it.
+        /// The server's message.
         message: String,
     },
-    /// Whatever answers has no event log.
+    /// The server that answers has no event log.
     #[error("what answers at {server} is no Forecourt with an event log: {answer}")]
     NoLog {
         /// The server.
         server: String,
-        /// What it answers.
+        /// Its answer.
         answer: String,
     },
 }
 
-/// Why there is no part of the log.
+/// The reason why there is no part of the log.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) enum Problem {
-    /// It will not be otherwise later.
+    /// A later request would fail as well.
     Final(ListenError),
-    /// The log cannot be read on from that place.
+    /// The log cannot be read from that place.
     Expired,
-    /// The server is away, or busy.
+    /// The server is down, or busy.
     Passing {
-        /// What is the matter.
+        /// The cause.
         why: String,
-        /// How long it asks to be left alone.
+        /// The delay that it requests before the next request.
         asked: Option<Duration>,
     },
 }
@@ -79,14 +79,14 @@ pub(super) enum Problem {
 pub(super) struct LogPart {
     /// The events, oldest first.
     pub(super) data: Vec<LoggedEvent>,
-    /// Where it lies.
+    /// Its position.
     pub(super) meta: LogMeta,
 }
 
-/// Where a part of the log lies.
+/// The position of a part of the log.
 #[derive(Debug, Deserialize)]
 pub(super) struct LogMeta {
-    /// The cursor to what follows.
+    /// The cursor to the next part.
     pub(super) position: String,
     /// The epoch of the server's database; a server of an earlier version has none.
     #[serde(default)]
@@ -100,13 +100,13 @@ pub(super) struct LoggedEvent {
     pub(super) sequence: i64,
     /// Its id.
     pub(super) id: String,
-    /// What happened.
+    /// The name of the event.
     pub(super) event: String,
-    /// When it happened, epoch seconds.
+    /// Its time, epoch seconds.
     pub(super) created: i64,
-    /// Whose record it is.
+    /// The business that has the record.
     pub(super) business: LoggedBusiness,
-    /// The record, to the letter.
+    /// The record, unchanged.
     pub(super) data: Box<RawValue>,
 }
 
@@ -126,35 +126,35 @@ pub(super) struct Query {
     filter: String,
 }
 
-/// Where the next part begins.
+/// The beginning of the next part.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Start {
     /// With the oldest event that is kept.
     Oldest,
-    /// With what happens from now on.
+    /// With the next event from now on.
     Latest,
-    /// Where an earlier part ended.
+    /// After an earlier part.
     After(String),
 }
 
 impl Query {
-    /// Events of these names from `start` on; no names are all.
+    /// Makes a query of events with these names from `start` on; no names select all.
     pub(super) fn new(start: Start, events: &[EventName]) -> Self {
         let filter = events.iter().map(|event| format!("&event%5B%5D={event}")).collect();
         Self { start, filter }
     }
 
-    /// Goes on behind a part.
+    /// Continues after a part.
     pub(super) fn go_on_from(&mut self, part: &LogPart) {
         self.start = Start::After(part.meta.position.clone());
     }
 
-    /// Goes on with what happens from now on.
+    /// Continues with the next event from now on.
     pub(super) fn go_on_from_now(&mut self) {
         self.start = Start::Latest;
     }
 
-    /// The path that requests it, held back for `wait` while nothing happens.
+    /// Returns the path of the request, which the server holds back for `wait` while nothing happens.
     pub(super) fn path(&self, wait: Duration) -> String {
         let cursor = match &self.start {
             Start::Oldest => String::new(),
@@ -165,7 +165,7 @@ impl Query {
     }
 }
 
-/// What an answer of `server` means.
+/// Interprets an answer of `server`.
 pub(super) fn check(server: &str, reply: Result<LogReply, DeliveryError>) -> Result<LogPart, Problem> {
     let passing = |why: String, asked| Err(Problem::Passing { why, asked });
     let LogReply {
@@ -210,7 +210,7 @@ pub(super) fn check(server: &str, reply: Result<LogReply, DeliveryError>) -> Res
     }
 }
 
-/// What a failed answer says.
+/// The body of a failed answer.
 #[derive(Deserialize)]
 struct ErrorBody {
     code: String,

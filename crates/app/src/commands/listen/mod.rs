@@ -1,4 +1,4 @@
-//! `forecourt listen`: a server's events, posted to a receiver that only this machine reaches.
+//! `forecourt listen`: a server's events, posted to a receiver that only this machine has to reach.
 
 mod log;
 mod report;
@@ -25,19 +25,19 @@ use crate::{
 use log::{LogPart, LoggedEvent, Problem, Query, Start};
 use report::{Outcome, Report};
 
-/// How long nothing is tried after an event's first, second and third attempt; it has one more, and is then skipped.
+/// The pauses after an event's first, second and third attempt; it has one more, and is then skipped.
 const BACKOFFS: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(2), Duration::from_secs(4)];
-/// The first pause when the server is away, and the longest: each is twice the one before.
+/// The first and the longest pause while the server is down: each is twice the one before.
 const FIRST_ABSENCE: Duration = Duration::from_secs(1);
-const LONGEST_ABSENCE: Duration = Duration::from_secs(30);
-/// How far apart the log is read at least while much happens: reads count towards the business's rate limit.
+const MAX_ABSENCE: Duration = Duration::from_secs(30);
+/// The minimum interval between reads of the log while much happens: reads count towards the business's rate limit.
 const READS_APART: Duration = Duration::from_millis(500);
 
-/// What events are read and posted with.
+/// The clients that read and post events.
 struct Listening {
     /// The log of the server that is followed.
     log: Arc<dyn EventLog>,
-    /// Carries requests to the receiver.
+    /// Sends requests to the receiver.
     client: Arc<dyn WebhookClient>,
 }
 
@@ -53,7 +53,7 @@ impl Listening {
     }
 }
 
-/// Follows a server's events until the process is asked to end.
+/// Follows a server's events until the process is told to end.
 ///
 /// # Errors
 /// [`CommandError::Listen`] if there is no token or the server refuses it, [`CommandError::Wiring`], [`CommandError::Output`],
@@ -98,7 +98,7 @@ impl Follower {
     }
 
     async fn follow(mut self) -> Result<(), CommandError> {
-        // Without waiting: the starting position is known, and reported, before anything happens.
+        // The first read does not wait: so the starting position is known, and reported, before anything happens.
         let mut part = self.read(Duration::ZERO).await?;
         self.report
             .begin(&self.server, self.forward_to.as_str(), &self.secret, &part)?;
@@ -110,7 +110,7 @@ impl Follower {
             let epoch = part.meta.epoch;
             self.query.go_on_from(&part);
             sleep_until(again).await;
-            part = self.read(log::LONGEST_WAIT).await?;
+            part = self.read(log::MAX_WAIT).await?;
             if part.meta.epoch != epoch {
                 output::complaint(format_args!(
                     "{}: the database went back to an earlier state; events may be missing",
@@ -120,7 +120,7 @@ impl Follower {
         }
     }
 
-    /// The next part of the log, however long the server is away.
+    /// Returns the next part of the log, however long the server is down.
     async fn read(&mut self, wait: Duration) -> Result<LogPart, CommandError> {
         let mut pause = FIRST_ABSENCE;
         let mut missed = false;
@@ -151,13 +151,13 @@ impl Follower {
                         wait.as_secs()
                     ));
                     sleep(wait).await;
-                    pause = (pause * 2).min(LONGEST_ABSENCE);
+                    pause = (pause * 2).min(MAX_ABSENCE);
                 }
             }
         }
     }
 
-    /// Posts an event until the receiver takes it, or has had its chances.
+    /// Posts an event until the receiver accepts it or all attempts have failed.
     async fn deliver(&self, event: &LoggedEvent) -> Result<(), CommandError> {
         let pauses = BACKOFFS.iter().copied().map(Some).chain([None]);
         for (pause, number) in pauses.zip(1..) {
@@ -179,7 +179,7 @@ impl Follower {
         Ok(())
     }
 
-    /// Posts an event once, just as a webhook would; `None` if this version knows no such event.
+    /// Posts an event once, as a webhook would; `None` if this version does not know the event.
     async fn attempt(&self, event: &LoggedEvent) -> Option<Attempt> {
         let due = DueDelivery {
             id: DeliveryId::new(event.sequence),
@@ -203,7 +203,7 @@ impl Follower {
             scopes: ScopeSet::all(),
             active: true,
         };
-        // The server has taken out what the token may not see.
+        // The server has removed the fields that the token may not see.
         let signed_request = wrap(&due, &endpoint, &Projections::default(), SystemClock.now())?;
         Some(self.listening.client.post(signed_request).await)
     }

@@ -8,25 +8,25 @@ use serde::Serialize;
 use super::log::{LogPart, LoggedEvent};
 use crate::output::{self, OutputError};
 
-/// Reports what happens.
+/// Prints reports.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Report {
-    /// One JSON document per line.
+    /// True for one JSON document per line.
     pub(super) json: bool,
 }
 
-/// What an attempt leads to.
+/// The outcome of an attempt.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Outcome {
     /// The receiver has it.
     Delivered,
-    /// It is tried again, that much later.
+    /// It is tried again after this time.
     Again(Duration),
     /// It is not tried again.
     Skipped,
 }
 
-/// How it begins.
+/// The report of the start.
 #[derive(Serialize)]
 struct BeginningDocument<'a> {
     server: &'a str,
@@ -50,7 +50,7 @@ struct AttemptDocument<'a> {
 }
 
 impl Report {
-    /// Reports the start: what is followed, where to, and what receivers verify with.
+    /// Reports the start: the server, the receiver, and the secret with which receivers verify.
     pub(super) fn begin(
         self,
         server: &str,
@@ -72,7 +72,7 @@ impl Report {
         ))
     }
 
-    /// Reports an attempt, the first of its event being number 1.
+    /// Reports an attempt; the first of an event has number 1.
     pub(super) fn attempt(
         self,
         event: &LoggedEvent,

@@ -20,7 +20,7 @@ fn leads(seed: u64, count: u64) -> Vec<(LeadDraft, Timestamp)> {
     made.map(|lead| (lead.content, lead.created)).collect()
 }
 
-/// The share of leads of which something is true, in percent.
+/// Returns the percentage of leads for which `of` holds.
 fn share(leads: &[(LeadDraft, Timestamp)], of: impl Fn(&LeadDraft) -> bool) -> usize {
     leads.iter().filter(|(lead, _)| of(lead)).count() * 100 / leads.len()
 }
@@ -133,7 +133,7 @@ fn a_business_without_lists_has_leads_too() {
     assert!(lead.tags.is_empty() && lead.assign.is_empty() && lead.site.get() == 0);
 }
 
-/// A business with some contacts and vehicles, and the leads that come in beside them.
+/// Makes a business with some contacts and vehicles, and the leads that arrive beside them.
 fn made_beside(seed: u64, count: u64) -> (Vec<Contact>, Vec<Vehicle>, Vec<MadeLead>) {
     let business = a_business();
     let period = Period::days_before(NOW, 90);

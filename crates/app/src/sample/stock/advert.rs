@@ -12,7 +12,7 @@ use super::{
 };
 use crate::sample::pick::{any, chance, one};
 
-/// Its equipment, and what is written of it; of a draft nothing may be written yet.
+/// Returns its equipment and the texts of its advert; a draft may have no texts yet.
 pub(super) fn options(rng: &mut impl Rng, build: &Build, history: &History, written: bool) -> Options {
     let factory = equipment(rng, build);
     let extras = extras(build.class);
@@ -41,7 +41,7 @@ fn extras(class: VehicleClass) -> &'static [&'static str] {
     found.map_or(&[], |(_, extras)| extras)
 }
 
-/// What speaks for it, the best first.
+/// Returns its selling points, the best first.
 fn points(build: &Build, history: &History) -> Vec<String> {
     let years = (build.age() / 365).max(1);
     let mut points = Vec::with_capacity(6);
@@ -75,7 +75,7 @@ fn points(build: &Build, history: &History) -> Vec<String> {
     points
 }
 
-/// A number with commas between its thousands; of at most six digits.
+/// Formats a number of at most six digits with commas between its thousands.
 fn grouped(number: u32) -> String {
     match number {
         ..1_000 => number.to_string(),

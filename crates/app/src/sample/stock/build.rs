@@ -1,4 +1,4 @@
-//! Decides what a vehicle is: model, engine, age, colour.
+//! Chooses a vehicle's model, engine, age and colour.
 
 use chrono::{Datelike, NaiveDate};
 use forecourt_kernel::Timestamp;
@@ -20,7 +20,7 @@ use crate::sample::pick::{any, chance, one, weighted};
 
 const YEAR: u32 = 365;
 
-/// What a vehicle is, and how old it was when it came into the books.
+/// A vehicle's build, and its age when it came into the books.
 #[derive(Debug)]
 pub(super) struct Build {
     pub(super) class: VehicleClass,
@@ -31,18 +31,18 @@ pub(super) struct Build {
     pub(super) automatic: bool,
     pub(super) colour: &'static str,
     pub(super) colour_name: &'static str,
-    /// When it came into the books.
+    /// The day on which it came into the books.
     pub(super) booked: NaiveDate,
-    /// When it was first registered, or would have been; that of a new one is the day it came into the books.
+    /// The day on which it was first registered, or would have been; for a new one, the day on which it came into the books.
     pub(super) registered: NaiveDate,
-    /// What it has run by then, if it has an odometer.
+    /// Its mileage by then, if it has an odometer.
     pub(super) mileage: Option<u32>,
-    /// For how many hours it has worked by then, if that is counted.
+    /// Its working hours by then, if they are counted.
     pub(super) hours: Option<u32>,
 }
 
 impl Build {
-    /// A random build that is in stock on that day as that stock type.
+    /// Makes a random build of a vehicle that is in stock on that day with that stock type.
     pub(super) fn random(rng: &mut impl Rng, class: VehicleClass, kind: StockType, booked: NaiveDate) -> Self {
         let current = matches!(kind, StockType::ToOrder | StockType::Courtesy);
         let model = model(rng, class, current);
@@ -81,33 +81,33 @@ impl Build {
         build
     }
 
-    /// How many days old it is when it comes into the books.
+    /// Returns its age in days when it comes into the books.
     pub(super) fn age(&self) -> u32 {
         days_between(self.registered, self.booked)
     }
 
-    /// Whether it is as good as new.
+    /// Returns true if it is as good as new.
     pub(super) fn is_new(&self) -> bool {
         self.age() == 0
     }
 
-    /// Whether it is driven on roads with a mark of its own.
+    /// Returns true if it is driven on roads with its own registration mark.
     pub(super) fn has_mark(&self) -> bool {
         let off_road = self.class == VehicleClass::Plant && self.model.body != "Backhoe";
         !self.is_new() && !off_road && self.engine.power != Power::None
     }
 
-    /// Whether it is a machine, whose work is counted in hours.
+    /// Returns true for a machine, whose work is counted in hours.
     pub(super) const fn is_machine(&self) -> bool {
         matches!(self.class, VehicleClass::Farm | VehicleClass::Plant)
     }
 
-    /// Whether firms buy it: its price is shown without VAT.
+    /// Returns true if companies buy it: its price is shown without VAT.
     pub(super) const fn is_commercial(&self) -> bool {
         self.is_machine() || matches!(self.class, VehicleClass::Van | VehicleClass::Truck)
     }
 
-    /// How many miles, or hours, it runs in a year at the least.
+    /// Returns the minimum number of miles, or hours, that it runs in a year.
     const fn yearly(&self) -> u32 {
         match (self.class, self.engine.power) {
             (VehicleClass::Car | VehicleClass::Crossover, Power::Diesel) => 7_000,
@@ -122,7 +122,7 @@ impl Build {
         }
     }
 
-    /// How far it has run for its age, in percent of what is usual.
+    /// Returns its mileage for its age, in percent of the usual one.
     pub(super) fn run_percent(&self) -> u32 {
         let usual = self.yearly() * 7 / 4 * self.age() / YEAR;
         match self.mileage.or(self.hours) {
@@ -145,7 +145,7 @@ impl Build {
         }
     }
 
-    /// Such as `1.0 EcoBoost 95 Zetec 5dr`.
+    /// Returns its derivative, such as `1.0 EcoBoost 95 Zetec 5dr`.
     pub(super) fn derivative(&self) -> String {
         let Engine { power, bhp, kwh, .. } = *self.engine;
         let mut parts = Vec::with_capacity(6);
@@ -172,7 +172,7 @@ impl Build {
         parts.join(" ")
     }
 
-    /// The fields that identify it.
+    /// Returns the fields that identify it.
     pub(super) fn identity(&self, rng: &mut impl Rng, lists: Lists<'_>) -> Identity {
         let Self { class, model, .. } = *self;
         let some = |count: u32| (count > 0).then_some(count);
@@ -265,13 +265,13 @@ impl Build {
         }
     }
 
-    /// The year that it was made in; `None` before the first motor car.
+    /// Returns the year in which it was made; `None` before the first motor car.
     pub(super) fn year(&self, lists: Lists<'_>) -> Option<Year> {
         Year::parse(&self.registered.year().into(), &lists.0).ok()
     }
 }
 
-/// A model of a class; if need be, one that is still sold.
+/// Returns a model of a class; if `current`, one that is still sold.
 fn model(rng: &mut impl Rng, class: VehicleClass, current: bool) -> &'static Model {
     loop {
         let model = weighted(rng, models::of_class(class));
@@ -281,7 +281,8 @@ fn model(rng: &mut impl Rng, class: VehicleClass, current: bool) -> &'static Mod
     }
 }
 
-/// One of a model's engines: where that is known, of a size that it was built with, and no hybrid of early years.
+/// Returns one of a model's engines. If the sizes are known, it has one with which the model was built, and is no hybrid in
+/// early years.
 fn engine(
     rng: &mut impl Rng,
     class: VehicleClass,
@@ -297,7 +298,7 @@ fn engine(
     any(rng, &fitting).copied().unwrap_or_else(|| one(rng, &model.engines))
 }
 
-/// When one was registered that the business has on that day.
+/// Returns the day of registration of a vehicle that the business has on that day.
 fn registered(rng: &mut impl Rng, model: &Model, kind: StockType, booked: NaiveDate) -> NaiveDate {
     let (from, to) = model.years;
     let day = |year, month, day| NaiveDate::from_ymd_opt(year, month, day).unwrap_or(booked);
@@ -319,7 +320,7 @@ fn registered(rng: &mut impl Rng, model: &Model, kind: StockType, booked: NaiveD
     days_after(first, i64::from(rng.random_range(0..days_between(first, last))))
 }
 
-/// A colour, and what makers call it.
+/// Returns a colour, and the maker's name for it.
 fn colour(rng: &mut impl Rng, class: VehicleClass, model: &Model) -> (&'static str, &'static [&'static str]) {
     let livery = LIVERIES.iter().find(|(make, _)| *make == model.make);
     match (class, livery) {
@@ -348,12 +349,12 @@ fn cab(class: VehicleClass, body: &str) -> &'static str {
     }
 }
 
-/// The lists that words are chosen from.
+/// The lists from which words are chosen.
 #[derive(Clone, Copy)]
 pub(super) struct Lists<'a>(Rules<'a>);
 
 impl<'a> Lists<'a> {
-    /// The lists of a business, as they are at that moment.
+    /// Makes the lists of a business as of that moment.
     pub(super) const fn new(catalogue: &'a Catalogue, now: Timestamp) -> Self {
         Self(Rules {
             catalogue,
@@ -362,7 +363,7 @@ impl<'a> Lists<'a> {
         })
     }
 
-    /// A word of a list; nothing for one that is not in it.
+    /// Returns a word of a list, or nothing if it is not in it.
     fn read<L: OptionWords>(self, word: &str) -> Option<Listed<L>> {
         Listed::parse(&word.into(), &self.0).ok()
     }

@@ -1,4 +1,4 @@
-//! What vehicles are equipped with, as `equipment.txt` says.
+//! The equipment of vehicles, by `equipment.txt`.
 
 use std::sync::OnceLock;
 
@@ -12,10 +12,10 @@ use crate::sample::{
     pick::{any, chance},
 };
 
-/// From which price of a new one, in pounds, a model counts as dear.
+/// The price of a new one, in pounds, from which a model counts as expensive.
 const DEAR: u32 = 30_000;
 
-/// A line of the file: which vehicles it is for, and the equipment of which they have one at most.
+/// A line of the file: a condition on vehicles, and the equipment of which each has one at most.
 struct Slot {
     classes: Vec<VehicleClass>,
     conditions: Vec<&'static str>,
@@ -50,7 +50,7 @@ impl Slot {
     }
 }
 
-/// Whether a condition holds for a vehicle. Any other word is the beginning of a body's name.
+/// Returns true if a condition holds for a vehicle. Any other word is the beginning of a body's name.
 fn holds(condition: &str, build: &Build) -> bool {
     let power = build.engine.power;
     let year = build.registered.year();
@@ -75,7 +75,7 @@ fn holds(condition: &str, build: &Build) -> bool {
     }
 }
 
-/// Some of what such a vehicle may have.
+/// Returns some of the equipment that such a vehicle may have.
 pub(super) fn equipment(rng: &mut impl Rng, build: &Build) -> Vec<String> {
     let share = match build.class {
         VehicleClass::Car | VehicleClass::Crossover => 20 + (build.model.price / 1_500).min(30),

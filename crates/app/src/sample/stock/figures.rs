@@ -1,4 +1,4 @@
-//! A vehicle's data sheet: rounded figures that fit each other, worked out from its engine and its body.
+//! A vehicle's data sheet: rounded, consistent figures, computed from its engine and its body.
 
 use chrono::{Datelike, NaiveDate};
 use forecourt_reference::VehicleClass;
@@ -13,7 +13,7 @@ use super::{
     words::SIZES,
 };
 
-/// The European standard of emissions that was in force when it was registered.
+/// Returns the European emission standard that was in force when it was registered.
 pub(super) fn euro(registered: NaiveDate) -> u32 {
     match (registered.year(), registered.month()) {
         when if when >= (2015, 9) => 6,
@@ -24,7 +24,7 @@ pub(super) fn euro(registered: NaiveDate) -> u32 {
     }
 }
 
-/// Grammes of carbon dioxide per kilometre; of cars, crossovers, vans and bikes.
+/// Returns the grammes of carbon dioxide per kilometre, for cars, crossovers, vans and bikes.
 pub(super) fn co2(build: &Build) -> Option<u32> {
     let emits = !build.is_machine() && !matches!(build.class, VehicleClass::Truck | VehicleClass::Caravan);
     let weight = weight(build);
@@ -40,7 +40,7 @@ pub(super) fn co2(build: &Build) -> Option<u32> {
     }
 }
 
-/// Whether it may be driven in the ultra low emission zone without a charge.
+/// Returns true if it may be driven in the ultra low emission zone without a charge.
 fn is_clean(build: &Build) -> bool {
     let least = match (build.class, build.engine.power) {
         (VehicleClass::Bike, _) => 3,
@@ -51,8 +51,8 @@ fn is_clean(build: &Build) -> bool {
     euro(build.registered) >= least
 }
 
-/// Dear models are larger than cheap ones of the same body: 90 to 110 % of the usual size, within a class. What is known of a
-/// model is as it is.
+/// Scales a size: expensive models are larger than cheap ones of the same body, 90 to 110 % of the usual size within a class.
+/// Known sizes of a model are not changed.
 fn scaled(build: &Build, usual: u32) -> u32 {
     if build.class == VehicleClass::Bike || build.model.measures.is_some() {
         return usual;
@@ -70,7 +70,7 @@ fn measures(build: &Build) -> Measures {
     known.unwrap_or_else(usual)
 }
 
-/// What it weighs. A model that is electric only is known with its battery.
+/// Returns its weight. The known weight of an electric-only model includes the battery.
 fn weight(build: &Build) -> u32 {
     let battery = match build.engine.power {
         Power::Electric if build.model.measures.is_some() => 0,
@@ -79,7 +79,7 @@ fn weight(build: &Build) -> u32 {
     scaled(build, measures(build).weight) + battery
 }
 
-/// The data sheet.
+/// Returns the data sheet.
 pub(super) fn spec(build: &Build) -> Spec {
     Spec {
         performance: performance(build),
@@ -199,7 +199,7 @@ fn fuel(build: &Build) -> Fuel {
     };
     let emission = &mut fuel.emission.0;
     emission.insert("emission_co2".to_owned(), whole(co2));
-    // Miles per imperial gallon times grammes per kilometre, for the fuel that it is burnt from.
+    // The product of miles per imperial gallon and grammes per kilometre, for the fuel that is burnt.
     let product = if build.engine.power == Power::Diesel {
         74_300_u32
     } else {
@@ -283,7 +283,7 @@ fn size(build: &Build) -> Size {
     size
 }
 
-/// The group, 1 to 50, by power and price.
+/// Returns the insurance group, 1 to 50, by power and price.
 fn insurance(build: &Build) -> Insurance {
     if !matches!(build.class, VehicleClass::Car | VehicleClass::Crossover) {
         return Insurance::default();

@@ -9,28 +9,28 @@ use crate::sample::{
     pick::{chance, one},
 };
 
-/// First letters of marks: where a vehicle was registered.
+/// First letters of marks: the region in which a vehicle was registered.
 const REGIONS: &[u8] = b"ABCDEFGHKLMNOPRSVWY";
-/// Second letters.
+/// Second letters: the office.
 const OFFICES: &[u8] = b"ABCDEFGHJKLMNOPRSTUVWXY";
 /// The letters at the end.
 const SERIALS: &[u8] = b"ABCDEFGHJKLMNOPRSTUVWXYZ";
 tables! { "marks.txt":
-    /// What marks of Northern Ireland have as the last two of their letters.
+    /// The last two letters of marks of Northern Ireland.
     NORTHERN_IRELAND: &'static str,
-    /// What marks began with before September 2001: from which year and month on, and the letter.
+    /// First letters of marks before September 2001: the year and month from which one was used, and the letter.
     PREFIXES: (i32, u32, char),
-    /// What the makers' numbers begin with.
+    /// The beginning of the makers' vehicle identification numbers.
     MAKERS: (&'static str, &'static str),
 }
 
-/// What a number may have: no I, O and Q.
+/// The characters of a vehicle identification number: I, O and Q are excluded.
 const VIN_CHARACTERS: &[u8] = b"ABCDEFGHJKLMNPRSTUVWXYZ0123456789";
-/// The tenth character, by year of make from 1980 on; after 30 years they begin again.
+/// The tenth character, by year of make from 1980 on; it repeats after 30 years.
 const VIN_YEARS: &[u8; 30] = b"ABCDEFGHJKLMNPRSTVWXY123456789";
 
-/// The two digits of a mark that was issued on that day: the year's, 50 more from September to February. `None` before
-/// such marks were issued.
+/// Returns the two digits of a mark that was issued on that day: those of the year, plus 50 from September to February. `None`
+/// before such marks were issued.
 pub(super) fn age_identifier(registered: NaiveDate) -> Option<u32> {
     let (year, month) = (registered.year(), registered.month());
     let identifier = match month {
@@ -42,7 +42,7 @@ pub(super) fn age_identifier(registered: NaiveDate) -> Option<u32> {
     u32::try_from(identifier).ok().filter(|&digits| issued && digits < 100)
 }
 
-/// A mark that a vehicle could have been given on that day; a few are from Northern Ireland, where marks show no age.
+/// Makes a mark that a vehicle could have been given on that day; a few are from Northern Ireland, where marks show no age.
 pub(super) fn registration(rng: &mut impl Rng, registered: NaiveDate) -> Option<Registration> {
     let letter = |rng: &mut _, of| char::from(*one(rng, of));
     if chance(rng, 3) {
@@ -67,7 +67,8 @@ pub(super) fn registration(rng: &mut impl Rng, registered: NaiveDate) -> Option<
     mark.parse().ok()
 }
 
-/// A number of 17 characters for a vehicle of that make and year. It has no check digit, which Europe does not require.
+/// Makes a vehicle identification number of 17 characters for a vehicle of that make and year. It has no check digit, which
+/// Europe does not require.
 pub(super) fn vin(rng: &mut impl Rng, make: &str, year: i32) -> Option<Vin> {
     let mut number = String::with_capacity(Vin::MAX_CHARS);
     match MAKERS.iter().find(|(known, _)| *known == make) {

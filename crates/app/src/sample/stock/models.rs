@@ -1,4 +1,4 @@
-//! What dealers have: models with what they cost new, and the engines that they are built with.
+//! The models of dealers, with their prices as new and their engines.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -14,7 +14,7 @@ use crate::sample::{
     pick::Weighted,
 };
 
-/// An enum, and the words for its variants in the data files.
+/// Declares an enum, and the words for its variants in the data files.
 macro_rules! words {
     ($(#[$meta:meta])* $name:ident: $($(#[$of_variant:meta])* $word:literal $variant:ident,)+) => {
         $(#[$meta])*
@@ -39,19 +39,19 @@ macro_rules! words {
 }
 
 words! {
-    /// What drives a vehicle.
+    /// The source of a vehicle's power.
     Power:
     "petrol" Petrol,
     "diesel" Diesel,
     "hybrid" Hybrid,
     "plug-in" PlugIn,
     "electric" Electric,
-    /// It is towed.
+    /// The vehicle is towed.
     "none" None,
 }
 
 words! {
-    /// Which gearboxes an engine comes with.
+    /// The gearboxes of an engine.
     Gearbox:
     "manual" Manual,
     "automatic" Automatic,
@@ -59,7 +59,7 @@ words! {
 }
 
 words! {
-    /// Which wheels are driven.
+    /// The driven wheels.
     Driven:
     "front" Front,
     "rear" Rear,
@@ -77,14 +77,14 @@ pub(super) struct Engine {
     pub(super) gearbox: Gearbox,
     /// Capacity of the traction battery in kilowatt-hours; 0 without one.
     pub(super) kwh: u32,
-    /// Which wheels it drives, if not those that the model's other engines do.
+    /// The wheels that it drives, if not those that the model's other engines do.
     pub(super) driven: Option<Driven>,
-    /// What the maker calls it; empty if that is nothing.
+    /// The maker's name for it; empty if there is none.
     pub(super) badge: &'static str,
 }
 
 impl Driven {
-    /// The drivetrain, as the option list names it.
+    /// Returns the drivetrain, as the option list names it.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Front => "Front Wheel Drive",
@@ -94,7 +94,7 @@ impl Driven {
     }
 }
 
-/// How large a model is: in millimetres, kilogrammes and litres.
+/// The size of a model in millimetres, kilogrammes and litres.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Measures {
     pub(super) length: u32,
@@ -111,7 +111,7 @@ pub(super) struct Measures {
 pub(super) struct Model {
     pub(super) make: &'static str,
     pub(super) name: &'static str,
-    /// Body style; of farm machines and plant the category.
+    /// The body style; for farm machines and plant the category.
     pub(super) body: &'static str,
     /// 0 if it has none.
     pub(super) doors: u32,
@@ -119,22 +119,22 @@ pub(super) struct Model {
     pub(super) seats: u32,
     /// The first year in which one was registered, and the last one; `None` if it is still sold.
     pub(super) years: (i32, Option<i32>),
-    /// What a usual one costs new, in pounds.
+    /// The price of a usual one as new, in pounds.
     pub(super) price: u32,
     /// At least one.
     pub(super) engines: Vec<Engine>,
-    /// Which wheels most of its engines drive, if known.
+    /// The wheels that most of its engines drive, if known.
     pub(super) driven: Option<Driven>,
-    /// How large it is, if known; else it has the usual size of its body.
+    /// Its size, if known; else it has the usual size of its body.
     pub(super) measures: Option<Measures>,
-    /// Its trims, if known; else the taxonomy has them.
+    /// Its trims, if known; else those of the taxonomy.
     pub(super) trims: Vec<&'static str>,
-    /// What the taxonomy has of it, once it was looked up.
+    /// Its entry in the taxonomy, once it was looked up.
     known: OnceLock<Option<&'static reference::Model>>,
 }
 
 impl Model {
-    /// What the taxonomy has of it, a model of this class.
+    /// Returns its entry in the taxonomy, as a model of this class.
     pub(super) fn known(&self, class: VehicleClass) -> Option<&'static reference::Model> {
         *self.known.get_or_init(|| {
             let make = Taxonomy::built_in().make(Some(class), self.make);
@@ -144,7 +144,7 @@ impl Model {
 }
 
 impl Power {
-    /// The fuel, as the option list names it.
+    /// Returns the fuel, as the option list names it.
     pub(super) const fn fuel(self) -> &'static str {
         match self {
             Self::Petrol => "Petrol",
@@ -158,7 +158,8 @@ impl Power {
 }
 
 impl Engine {
-    /// Capacity in litres: of bikes to the cubic centimetre, of others with one decimal; `None` without cylinders.
+    /// Returns the capacity in litres: for bikes to the cubic centimetre, for others with one decimal; `None` without
+    /// cylinders.
     pub(super) fn litres(&self, class: VehicleClass) -> Option<String> {
         let tenths = (self.cc + 50) / 100;
         let litres = match class {
@@ -169,7 +170,7 @@ impl Engine {
     }
 }
 
-/// The models of a class with how often each is seen.
+/// Returns the models of a class, each with its frequency as the weight.
 pub(super) fn of_class(class: VehicleClass) -> &'static [Weighted<Model>] {
     static MODELS: LazyLock<HashMap<VehicleClass, Vec<Weighted<Model>>>> = LazyLock::new(|| {
         let models = |class: VehicleClass| (class, table(include_str!("models.txt"), class.name()));

@@ -1,4 +1,4 @@
-//! What a vehicle has been through, and what public registers know of it.
+//! The history of a vehicle, and the data of public registers on it.
 
 use chrono::{Datelike, NaiveDate};
 use forecourt_reference::VehicleClass;
@@ -17,17 +17,18 @@ use super::{
 use crate::sample::pick::{chance, weighted};
 
 const YEAR: u32 = 365;
-/// How many tests of a vehicle are listed.
+/// The number of tests of a vehicle that are listed.
 const TESTS_TOLD: usize = 6;
 
-/// A vehicle's tests, newest first, and the day until which the last one holds.
+/// A vehicle's tests, newest first, and the day until which the last one is valid.
 pub(super) struct Tests {
     tests: Vec<MotTest>,
     holds_until: NaiveDate,
 }
 
 impl Tests {
-    /// Tests are due each year: the first after three years, of trucks after one. Machines, and what is towed, have none.
+    /// Makes random tests. They are due each year: the first after three years, for trucks after one. Machines and towed
+    /// vehicles have none.
     pub(super) fn random(rng: &mut impl Rng, build: &Build) -> Option<Self> {
         if !build.has_mark() || build.is_machine() {
             return None;
@@ -36,7 +37,7 @@ impl Tests {
         let mut due = first;
         let mut tests = Vec::new();
         loop {
-            // Within the month before it is due, a test holds for a year from that day on.
+            // A test within the month before it is due is valid for a year from the due day.
             let day = days_after(years_after(build.registered, due), -rng.random_range(1..28));
             if day > build.booked {
                 break;
@@ -65,7 +66,7 @@ fn test(day: NaiveDate, odometer: u32, result: &str) -> MotTest {
     }
 }
 
-/// For how many years makers warrant their vehicles.
+/// Returns the number of years for which a maker warrants its vehicles.
 fn warranted_years(make: &str) -> u32 {
     match make {
         "Kia" | "MG" => 7,
@@ -74,7 +75,7 @@ fn warranted_years(make: &str) -> u32 {
     }
 }
 
-/// What it has been through.
+/// Returns its history.
 pub(super) fn history(rng: &mut impl Rng, build: &Build, tests: Option<&Tests>, lists: Lists<'_>) -> History {
     let age = build.age();
     let years = age / YEAR;
@@ -152,7 +153,7 @@ pub(super) fn history(rng: &mut impl Rng, build: &Build, tests: Option<&Tests>, 
     }
 }
 
-/// What public registers know, if they were queried.
+/// Returns the data of public registers, if they were queried.
 pub(super) fn lookup(rng: &mut impl Rng, build: &Build, tests: Option<Tests>, owners: u32) -> Lookup {
     if !build.has_mark() || chance(rng, 35) {
         return Lookup::default();

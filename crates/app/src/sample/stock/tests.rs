@@ -29,7 +29,7 @@ fn day(date: Date) -> NaiveDate {
     calendar::day_of(date.midnight())
 }
 
-/// How old it was when it came in, in days, if it is registered.
+/// Returns its age in days when it came in, if it is registered.
 fn age((vehicle, created): &Made) -> Option<u32> {
     let registered = vehicle.data.vehicle.registered?;
     Some(calendar::days_between(day(registered), calendar::day_of(*created)))
@@ -85,7 +85,7 @@ fn all_classes_and_states_occur() {
     assert!((700..1_800).contains(&for_sale), "{for_sale}");
 }
 
-/// A section as a write has it.
+/// Returns a section as a write sends it.
 fn written<S: FieldValue>(section: &S, business: &Business) -> Value {
     let context = ViewContext::new(Detail::Full, true, business);
     let mut shown = section.show(&context, serde_json::value::Serializer).unwrap();
@@ -96,7 +96,7 @@ fn written<S: FieldValue>(section: &S, business: &Business) -> Value {
     shown
 }
 
-/// Amounts read as texts, and are written as numbers.
+/// Converts an amount, which reads return as a text, to the number that writes send.
 fn amount(shown: &mut Value) {
     if let Some(text) = shown.as_str() {
         *shown = text.parse::<f64>().unwrap().into();
@@ -144,7 +144,7 @@ fn each_is_one_that_the_api_could_have_taken_in() {
         let patch = read_data(&sent, &business, created, true);
         let mut taken = Box::<Data>::default();
         taken.apply(*patch.unwrap_or_else(|faults| panic!("{faults:?} in {sent}")));
-        // What no write can say.
+        // Fields that no write can set.
         taken.vehicle.hour.clone_from(&data.vehicle.hour);
         taken.stock.purchase_price = data.stock.purchase_price;
         taken.stock.purchase_price_vat = data.stock.purchase_price_vat;
@@ -376,7 +376,7 @@ fn clocks_that_are_wrong_do_no_harm() {
     }
 }
 
-/// Every vehicle of the sample is one that a dealer could have, and its dates are in that order.
+/// Every vehicle of the sample is one that a dealer could have, with its dates in order.
 #[test]
 fn dates_are_in_order_and_not_in_the_future() {
     for (seed, days, count) in [(1, 730, 1_500), (2, 30, 300), (3, 1, 100)] {

@@ -1,4 +1,4 @@
-//! What vehicles are worth, and how they are kept in stock.
+//! The value of vehicles, and the data on their stock.
 
 use chrono::NaiveDate;
 use forecourt_contacts::ContactType;
@@ -26,7 +26,7 @@ use crate::sample::{
 const YEAR: i64 = 365;
 const PENCE: i64 = 100;
 
-/// How much of a vehicle's worth a year leaves, per mille.
+/// Returns the part of a vehicle's value that remains after a year, per mille.
 const fn kept_in_a_year(build: &Build) -> i64 {
     match (build.class, build.engine.power) {
         (VehicleClass::Car | VehicleClass::Crossover | VehicleClass::Van, Power::Electric) => 800,
@@ -38,7 +38,8 @@ const fn kept_in_a_year(build: &Build) -> i64 {
     }
 }
 
-/// A dealer's asking price, in pounds: less for each year, more or less for how far it has run, and 4 % either way.
+/// Returns a dealer's asking price in pounds: lower for each year, higher or lower for its mileage, and varied by 4 % either
+/// way.
 pub(super) fn value(rng: &mut impl Rng, build: &Build) -> i64 {
     let new = i64::from(build.model.price);
     let kept = kept_in_a_year(build);
@@ -49,7 +50,7 @@ pub(super) fn value(rng: &mut impl Rng, build: &Build) -> i64 {
     }
     value -= value * (1_000 - kept) * (age % YEAR) / (1_000 * YEAR);
     if age > 0 {
-        // The first drive home.
+        // The loss of value on the first drive home.
         value = value * 94 / 100;
     }
     let run_percent = build.run_percent();
@@ -58,7 +59,7 @@ pub(super) fn value(rng: &mut impl Rng, build: &Build) -> i64 {
     asked((value / PENCE).max(new * 3 / 100))
 }
 
-/// The next price that adverts have: such as 12,495 or 1,895.
+/// Rounds to a price as adverts have it, such as 12,495 or 1,895.
 fn asked(pounds: i64) -> i64 {
     let step = match pounds {
         ..5_000 => 100,
@@ -72,22 +73,22 @@ fn pounds(amount: i64) -> Option<Money> {
     Some(Money::from_minor(amount * PENCE))
 }
 
-/// What stock is made of besides the vehicle.
+/// The inputs of stock data apart from the vehicle.
 pub(super) struct Terms<'a> {
     pub(super) kind: StockType,
     pub(super) status: VehicleStatus,
     /// Its asking price, in pounds.
     pub(super) price: i64,
-    /// Which one of the records it is, from 0.
+    /// Its position among the records, from 0.
     pub(super) at: u64,
-    /// When it came into the books.
+    /// The time at which it came into the books.
     pub(super) created: Timestamp,
-    /// When it is now.
+    /// The current time.
     pub(super) now: Timestamp,
     /// Ids of the business's locations.
     pub(super) locations: &'a [String],
     pub(super) known: &'a ExistingRecords,
-    /// Whether it may be auctioned on platform_b.
+    /// True if it may be auctioned on platform_b.
     pub(super) auctions: bool,
 }
 
@@ -100,18 +101,18 @@ impl Terms<'_> {
         self.known.contact_before(rng, kinds, self.created)
     }
 
-    /// The last day on which something may have happened: the one before today, and never before it came into the books.
+    /// Returns the last day on which something may have happened: the day before today, but not before it came into the books.
     fn last_day(&self, build: &Build) -> NaiveDate {
         days_after(day_of(self.now), -1).max(build.booked)
     }
 
-    /// So many days after it came into the books, but not in the future.
+    /// Returns a day within `days` after it came into the books, but not in the future.
     fn day(&self, rng: &mut impl Rng, build: &Build, days: std::ops::Range<i64>) -> NaiveDate {
         days_after(build.booked, rng.random_range(days)).min(self.last_day(build))
     }
 }
 
-/// How it is kept in stock.
+/// Returns its stock data.
 pub(super) fn stock(rng: &mut impl Rng, build: &Build, terms: &Terms<'_>) -> StockData {
     let vin = marks::vin(rng, build.model.make, chrono::Datelike::year(&build.registered));
     let tail = vin.as_ref().map_or("", |vin| &vin.as_str()[11..]);
@@ -144,7 +145,7 @@ pub(super) fn stock(rng: &mut impl Rng, build: &Build, terms: &Terms<'_>) -> Sto
     stock
 }
 
-/// Where it stands: nowhere before it has come, nor when it has left.
+/// Returns its location: none before it has arrived, or after it has left.
 fn location(rng: &mut impl Rng, terms: &Terms<'_>) -> Option<LocationId> {
     let gone = matches!(terms.status, VehicleStatus::Complete | VehicleStatus::Closed);
     let here = !gone && !matches!(terms.kind, StockType::ToOrder | StockType::Appraisal);
@@ -152,7 +153,7 @@ fn location(rng: &mut impl Rng, terms: &Terms<'_>) -> Option<LocationId> {
     found.map(|id| LocationId(id.clone()))
 }
 
-/// For what it is offered.
+/// Sets its offer prices.
 fn offer(rng: &mut impl Rng, build: &Build, terms: &Terms<'_>, stock: &mut StockData) {
     let &Terms { price, status, .. } = terms;
     let priced = status != VehicleStatus::Draft || chance(rng, 60);
@@ -171,7 +172,7 @@ fn offer(rng: &mut impl Rng, build: &Build, terms: &Terms<'_>, stock: &mut Stock
     if terms.kind == StockType::ToOrder && gone {
         stock.due_in_date = Some(date(terms.day(rng, build, 14..90)));
     } else if terms.kind == StockType::ToOrder {
-        // What is on order is to come yet.
+        // An ordered vehicle is still to come.
         let ordered = terms.last_day(build);
         stock.due_in_date = Some(date(days_after(ordered, rng.random_range(14..120))));
     } else if status == VehicleStatus::Draft && chance(rng, 40) {
@@ -199,7 +200,7 @@ fn offer(rng: &mut impl Rng, build: &Build, terms: &Terms<'_>, stock: &mut Stock
     }
 }
 
-/// What it was bought for, what it has cost since, and who funds it.
+/// Sets its purchase price, its costs since, and its funder.
 fn bought(rng: &mut impl Rng, build: &Build, terms: &Terms<'_>, stock: &mut StockData) {
     let day = days_after(build.booked, -rng.random_range(0..6)).max(build.registered);
     let total = terms.price * PENCE * rng.random_range(80..92) / 100;
@@ -224,7 +225,7 @@ fn bought(rng: &mut impl Rng, build: &Build, terms: &Terms<'_>, stock: &mut Stoc
         None => (*one(rng, &SUPPLIERS)).clone_into(&mut stock.purchase_supplier),
     }
     if !build.is_new() {
-        // What is on the forecourt is ready.
+        // A vehicle on the forecourt is ready.
         let ready = stock.forecourt_date.map(|date| day_of(date.midnight()));
         let ready = ready.unwrap_or_else(|| terms.day(rng, build, 0..10));
         stock.purchase_cost_data = costs(rng, day, ready);
@@ -270,7 +271,7 @@ fn costs(rng: &mut impl Rng, bought: NaiveDate, ready: NaiveDate) -> CostRows {
     CostRows(rows.collect())
 }
 
-/// The state of the appraisal of a vehicle on offer.
+/// Returns the state of the appraisal of a vehicle on offer.
 pub(super) fn appraisal(rng: &mut impl Rng, terms: &Terms<'_>) -> Appraisal {
     let seller = terms.contact(rng, &[ContactType::Customer]);
     let mut appraisal = Appraisal {
@@ -315,7 +316,7 @@ pub(super) fn appraisal(rng: &mut impl Rng, terms: &Terms<'_>) -> Appraisal {
     appraisal
 }
 
-/// The reservation of what is reserved, made when the vehicle last changed. It has no deposit, so that it needs no invoice.
+/// Returns the reservation of a reserved vehicle, made at its last change. It has no deposit, so it needs no invoice.
 pub(super) fn reservation(rng: &mut impl Rng, terms: &Terms<'_>, at: Timestamp) -> Reservations {
     let current = (terms.status == VehicleStatus::Reserved).then(|| Reservation {
         customer: terms.contact(rng, &[ContactType::Customer]).map(|customer| customer.id),
@@ -333,7 +334,7 @@ pub(super) fn reservation(rng: &mut impl Rng, terms: &Terms<'_>, at: Timestamp) 
     }
 }
 
-/// The sale of what is sold, made when the vehicle last changed.
+/// Returns the sale of a sold vehicle, made at its last change.
 pub(super) fn sale(rng: &mut impl Rng, terms: &Terms<'_>, price: Option<Money>, at: Timestamp) -> Option<Sale> {
     let sold = matches!(terms.status, VehicleStatus::Sold | VehicleStatus::Complete);
     sold.then(|| Sale {
@@ -345,7 +346,7 @@ pub(super) fn sale(rng: &mut impl Rng, terms: &Terms<'_>, price: Option<Money>, 
     })
 }
 
-/// When a vehicle last changed: when it came into the books if nothing has happened to it since.
+/// Returns the time of a vehicle's last change: its arrival in the books if nothing has happened to it since.
 pub(super) fn touched(rng: &mut impl Rng, terms: &Terms<'_>, data: &Data) -> Timestamp {
     const HOUR: i64 = 3_600;
     const DAY: i64 = 24 * HOUR;
@@ -355,7 +356,7 @@ pub(super) fn touched(rng: &mut impl Rng, terms: &Terms<'_>, data: &Data) -> Tim
     let costs = data.stock.purchase_cost_data.0.iter().filter_map(|row| row.date);
     let dated = costs.chain(data.stock.forecourt_date).chain(data.stock.due_in_date);
     let dated = dated.map(|day| moment(day_of(day.midnight())).plus_seconds(9 * HOUR));
-    // What is due in has not happened yet.
+    // Future dates, such as due dates, have not happened yet.
     let happened = dated.filter(|moment| *moment <= now).max();
     let confirm = &data.appraisal.confirm;
     let after = match status {

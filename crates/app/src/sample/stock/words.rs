@@ -1,4 +1,4 @@
-//! The words of a dealer's trade.
+//! The vocabulary of a dealer.
 
 use forecourt_reference::{StockType, VehicleClass};
 use forecourt_vehicles::VehicleStatus;
@@ -7,24 +7,24 @@ use super::models::Measures;
 use crate::sample::{data::tables, pick::Weighted};
 
 tables! { "words.txt":
-    /// Basic colours, and what makers call them.
+    /// Basic colours, and the makers' names for them.
     COLOURS: Weighted<(&'static str, Vec<&'static str>)>,
     /// Colours of vans, trucks, caravans and motorhomes.
     PALE_COLOURS: Weighted<&'static str>,
     /// Colours of machines whose makers have none of their own.
     MACHINE_COLOURS: Weighted<&'static str>,
-    /// Makers of machines with the colour that they paint theirs in.
+    /// Makers of machines, with the colour of their machines.
     LIVERIES: (&'static str, &'static str),
     UPHOLSTERY: Weighted<&'static str>,
     INTERIOR_COLOURS: Weighted<&'static str>,
     FINISHES: Weighted<&'static str>,
-    /// Those of vans.
+    /// Wheelbases of vans.
     WHEELBASES: Weighted<&'static str>,
     GROUPS: &'static str,
     /// Layouts that both caravans and motorhomes have.
     BEDROOMS: &'static str,
     ENDS: &'static str,
-    /// What is done to a vehicle before it is sold: what for, by whom, and for how many pounds.
+    /// Work on a vehicle before it is sold: its purpose, the firm, and the cost in pounds.
     COSTS: (&'static str, &'static str, (i64, i64)),
     SUPPLIERS: &'static str,
     ORIGINS: &'static str,
@@ -32,10 +32,10 @@ tables! { "words.txt":
     /// Classes, and equipment of theirs that no factory list names.
     EXTRAS: (Vec<&'static str>, Vec<&'static str>),
     SERVICES: Weighted<&'static str>,
-    /// Why a customer's vehicle is at the dealership.
+    /// The reasons why a customer's vehicle is at the dealership.
     JOBS: &'static str,
     NOTES: &'static str,
-    /// How a description ends.
+    /// The endings of descriptions.
     ENDINGS: &'static str,
     KINDS: Weighted<StockType>,
     CLASSES: Weighted<VehicleClass>,
@@ -46,6 +46,6 @@ tables! { "words.txt":
     CUSTOMERS: Weighted<VehicleStatus>,
     COURTESY: Weighted<VehicleStatus>,
     APPRAISALS: Weighted<VehicleStatus>,
-    /// By class and body; none stands for all others.
+    /// Sizes by class and body; `None` stands for all others.
     SIZES: (Option<VehicleClass>, Option<&'static str>, Measures),
 }
