@@ -74,7 +74,10 @@ fn check_features(workspace: &Workspace) -> Result<()> {
         for features in feature_sets(&package) {
             let mut clippy = workspace.cargo();
             clippy.args(["clippy", "--quiet", "--lib", "--package", &package.name]);
-            clippy.args(["--no-default-features", "--features", &features]);
+            clippy.arg("--no-default-features");
+            if !features.is_empty() {
+                clippy.args(["--features", &features]);
+            }
             process::run(clippy.args(["--", "-D", "warnings"]))?;
         }
     }

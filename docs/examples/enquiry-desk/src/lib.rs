@@ -170,6 +170,7 @@ async fn link(State(desk): State<Arc<Desk>>, Path(id): Path<i64>) -> Result<Json
         .await?;
     let contact = match known[..] {
         [only] => only.contact,
+        // Nobody is known by these, or several are, and then none of them for certain.
         _ => desk.file(&mut store, &lead).await?,
     };
     let said: LeadChanges = serde_json::from_value(json!({"contact": contact}))?;
