@@ -1,6 +1,7 @@
 //! The desk over HTTP, with a receiver of its webhooks.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -26,8 +27,8 @@ struct Running {
 }
 
 impl Running {
-    /// Starts a desk with an empty database, whose receiver refuses the first attempt.
-    async fn start() -> Self {
+    /// Starts a desk on a database, and a receiver of its webhooks that refuses the first attempt.
+    async fn start(database: impl Into<PathBuf>) -> Self {
         let (sender, hooks) = unbounded_channel();
         let refused = Arc::new(AtomicBool::new(false));
         let receive = move |headers: HeaderMap, body: Bytes| async move {
@@ -42,18 +43,26 @@ impl Running {
         let hook = format!("http://{}/hook", listener.local_addr().unwrap());
         let receiving = Router::new().route("/hook", post(receive));
         tokio::spawn(async move { axum::serve(listener, receiving).await });
+        let receiver = Receiver::new(&hook, SECRET.to_owned()).unwrap();
+        Self {
+            hooks,
+            ..Self::with(database, Some(receiver)).await
+        }
+    }
 
+    /// Starts a desk with that receiver, or with none.
+    async fn with(database: impl Into<PathBuf>, receiver: Option<Receiver>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let settings = Settings {
             retry_after: Duration::from_millis(10),
-            ..Settings::new(":memory:", Some(Receiver::new(&hook, SECRET.to_owned()).unwrap()))
+            ..Settings::new(database, receiver)
         };
         tokio::spawn(serve(listener, settings));
         Self {
             address,
             client: reqwest::Client::new(),
-            hooks,
+            hooks: unbounded_channel().1,
         }
     }
 
@@ -93,7 +102,7 @@ impl Running {
 
 #[tokio::test]
 async fn an_enquiry_is_taken_in_linked_and_announced() {
-    let mut desk = Running::start().await;
+    let mut desk = Running::start(":memory:").await;
 
     let (status, refused) = desk
         .post("/enquiries", &json!({"email": "ann", "mobile": "12", "vehicle": 7}))
@@ -152,7 +161,7 @@ async fn an_enquiry_is_taken_in_linked_and_announced() {
 
 #[tokio::test]
 async fn what_is_refused_leaves_nothing_behind() {
-    let mut desk = Running::start().await;
+    let mut desk = Running::start(":memory:").await;
     assert_eq!(desk.get("/enquiries/1").await.0, 404);
     assert_eq!(desk.post("/enquiries/1/contact", &Value::Null).await.0, 404);
     assert_eq!(desk.get("/enquiries?status=9").await.0, 422);
@@ -170,4 +179,18 @@ async fn what_is_refused_leaves_nothing_behind() {
         (&next["event"], &next["data"]["name"]),
         (&json!("lead.created"), &json!("Bob"))
     );
+}
+
+#[tokio::test]
+async fn events_wait_for_a_receiver_and_for_the_next_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = folder.path().join("enquiries.db");
+    let without = Running::with(&database, None).await;
+    for name in ["Ann", "Bob"] {
+        assert_eq!(without.post("/enquiries", &json!({"name": name})).await.0, 201);
+    }
+    let mut with = Running::start(&database).await;
+    for name in ["Ann", "Bob"] {
+        assert_eq!(with.hook().await["data"]["name"], name, "in their order");
+    }
 }
