@@ -10,12 +10,12 @@ use crate::error::{Error, Result};
 use crate::process;
 use crate::task::{Outcome, Task};
 use crate::workspace::Workspace;
-use crate::{architecture, clients, codegen, deny, lint, migrations, test};
+use crate::{architecture, clients, codegen, deny, domain_crates, lint, migrations, test};
 
 pub(crate) const TASK: Task = Task {
     name: "ci",
     usage: "[--only STEP]… [--skip STEP]…",
-    summary: "run what continuous integration runs: fmt, architecture, migrations, clippy, codegen, lint, deny, doc, clients, test",
+    summary: "run what continuous integration runs: fmt, architecture, migrations, clippy, codegen, lint, deny, doc, package, example, clients, test",
     run,
 };
 
@@ -27,7 +27,7 @@ struct Step {
     run: fn(&Workspace) -> Result<Outcome>,
 }
 
-static STEPS: [Step; 10] = [
+static STEPS: [Step; 12] = [
     Step::new("fmt", |workspace| passed(fmt(workspace))),
     Step::new("architecture", |workspace| passed(architecture::check(workspace))),
     Step::new("migrations", |workspace| passed(migrations::check(workspace))),
@@ -36,6 +36,8 @@ static STEPS: [Step; 10] = [
     Step::new("lint", lint::check).beside(),
     Step::new("deny", |workspace| passed(deny::check(workspace))).beside(),
     Step::new("doc", |workspace| passed(doc(workspace))),
+    Step::new("package", |workspace| passed(domain_crates::package(workspace))),
+    Step::new("example", |workspace| passed(domain_crates::example(workspace))).beside(),
     Step::new("clients", clients::check).beside(),
     Step::new("test", test),
 ];

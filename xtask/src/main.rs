@@ -14,6 +14,7 @@ mod clients;
 mod codegen;
 mod deny;
 mod dist;
+mod domain_crates;
 mod error;
 mod forecourt;
 mod http;
@@ -43,6 +44,7 @@ const TASKS: &[Task] = &[
     ci::TASK,
     architecture::TASK,
     migrations::TASK,
+    domain_crates::FEATURES,
     codegen::TASK,
     lead_model::TASK,
     bench::TASK,

@@ -1,5 +1,6 @@
 //! The workspace that the tasks work on, and Cargo's view of it.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -139,6 +140,17 @@ pub(crate) struct Package {
     pub(crate) manifest_path: PathBuf,
     pub(crate) dependencies: Vec<Dependency>,
     pub(crate) targets: Vec<Target>,
+    /// Each with those that it turns on.
+    #[serde(default)]
+    pub(crate) features: BTreeMap<String, Vec<String>>,
+    pub(crate) description: Option<String>,
+    pub(crate) license: Option<String>,
+    pub(crate) repository: Option<String>,
+    pub(crate) readme: Option<PathBuf>,
+    #[serde(default)]
+    pub(crate) keywords: Vec<String>,
+    #[serde(default)]
+    pub(crate) categories: Vec<String>,
 }
 
 /// A library, program, test or example of a package.

@@ -52,3 +52,8 @@ pub use rules::Rules;
 
 pub use store::{AccountReader, AccountStore, StoredCredential};
 pub use template::{InvalidTemplate, Template};
+
+/// The README, whose example the doc tests run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -55,3 +55,8 @@ pub use store::{ArticleFilter, ArticleReader, ArticleStore, DuePublication, List
 #[cfg(feature = "openapi")]
 pub use view::example_article;
 pub use view::{ArticleView, FullArticle, Shown, SimpleArticle};
+
+/// The README, whose example the doc tests run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

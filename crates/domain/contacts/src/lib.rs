@@ -63,3 +63,8 @@ pub use view::{
     ContactExport, ContactView, DuplicateAnswer, ExportedEvent, FullContact, LoginEmailed, PasswordReset,
     SimpleContact, project,
 };
+
+/// The README, whose example the doc tests run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -358,3 +358,8 @@ pub trait BulkLoad: Send {
         self.load_made_vehicles(business, vehicles).await
     }
 }
+
+/// The README, whose example the doc tests run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -50,3 +50,8 @@ pub use video::{VideoError, forget_places};
 
 /// Maximum length of a file, in bytes (contract, *Limits*: 25 MB).
 pub const MAX_FILE_BYTES: u64 = 25 * 1024 * 1024;
+
+/// The README, whose example the doc tests run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

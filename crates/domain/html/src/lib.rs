@@ -222,6 +222,11 @@ fn is_reasonable(html: &str) -> bool {
     elements <= MAX_ELEMENTS && steps <= MAX_STEPS
 }
 
+/// The README, whose example the doc tests run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

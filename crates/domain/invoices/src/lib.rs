@@ -61,3 +61,8 @@ pub use vat::{InvalidVatRate, VatRate, VatSplit};
 #[cfg(feature = "openapi")]
 pub use view::example_invoice;
 pub use view::{InvoiceView, StatusView};
+
+/// The README, whose example the doc tests run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -72,3 +72,8 @@ pub use time_zone::{InvalidTimeZone, TimeZone};
 pub use validation::{FieldError, Valid, ValidationErrors, quoted};
 pub use version::{Precondition, Target, Version, VersionMismatch};
 pub use viewed::Viewed;
+
+/// The README, whose example the doc tests run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

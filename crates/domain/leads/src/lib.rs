@@ -68,3 +68,8 @@ pub use vehicles::{LeadVehicle, LeadVehicleView, NamedTwice, StockVehicle, Vehic
 #[cfg(feature = "openapi")]
 pub use view::example_lead;
 pub use view::{FullLead, LeadPreview, LeadView, SimpleLead};
+
+/// The README, whose example the doc tests run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -60,3 +60,8 @@ pub use store::{
     Build, Change, ChangeRange, ChangedTo, DueExpiry, Listed, Listing, ListingFilter, ListingReader, ListingStore,
     ManifestEntry, ManifestState, ReadyCount, RemovalReason, StoredListing,
 };
+
+/// The README, whose example the doc tests run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

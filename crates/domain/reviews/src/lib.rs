@@ -46,3 +46,8 @@ pub use store::{NamedReviewReader, ReviewFilter, ReviewReader, ReviewStore};
 #[cfg(feature = "openapi")]
 pub use view::example_review;
 pub use view::{FullReview, ReviewView, SimpleReview};
+
+/// The README, whose example the doc tests run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -120,3 +120,8 @@ pub use view::{
 };
 pub use view::{StatusView, VehicleView, project};
 pub use vin::{InvalidVin, Vin};
+
+/// The README, whose example the doc tests run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -76,3 +76,8 @@ pub use subscription::{
 pub use target::{InvalidTarget, TargetPolicy, TargetUrl};
 pub use view::{DeliveryView, SecretView, WebhookView};
 pub use watch::{CommitSummary, Deletion, ReadyDelivery, Reservation, Watcher};
+
+/// The README, whose example the doc tests run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -7,13 +7,13 @@ use forecourt_kernel::{
     Version, fold_email,
     testing::{Choices, assert_pages, page_of},
 };
-use forecourt_reference::LeadChannel;
+use forecourt_reference::{LeadChannel, StockType};
 
 use super::samples::{a_full_lead, a_lead, data};
 use super::{KnownContact, KnownVehicle};
 use crate::{
     ContactSuggestion, DueReopening, Lead, LeadData, LeadDraft, LeadFilter, LeadPreview, LeadReader, LeadStatus,
-    LeadStore, LeadVehicle, Rating, SenderKeys, SuggestedBy, VehicleChoice, VehicleClue,
+    LeadStore, LeadVehicle, Rating, SenderKeys, StockVehicle, SuggestedBy, VehicleChoice, VehicleClue,
 };
 
 /// The records of the businesses before the suite begins: no leads, but contacts and vehicles.
@@ -30,6 +30,44 @@ pub struct Surroundings {
     pub vehicles: [KnownVehicle; 5],
     /// A vehicle of `theirs` about which nothing is known.
     pub their_vehicle: KnownVehicle,
+}
+
+impl Surroundings {
+    /// Returns contacts and vehicles that the contract can work with. The store under test has to have them, with these ids, before the
+    /// contract begins.
+    pub fn example(ours: BusinessId, theirs: BusinessId) -> Self {
+        let contact = |id, email: &str, numbers: [&str; 2]| KnownContact {
+            id: ContactId::new(id),
+            email: email.to_owned(),
+            numbers: numbers.map(str::to_owned),
+        };
+        let vehicle = |id: i64, numbers: [&str; 2], vin: &str| KnownVehicle {
+            vehicle: StockVehicle {
+                id: VehicleId::new(id),
+                tag: format!("KQVR{id}"),
+                registration: (!vin.is_empty()).then(|| "AB12 CDE".to_owned()),
+                kind: StockType::InStock,
+                make: "Volkswagen".to_owned(),
+                model: "Golf".to_owned(),
+                derivative: "1.5 TSI Match".to_owned(),
+                url: format!("2021-volkswagen-golf-1-5-tsi-match-kqvr{id}"),
+            },
+            numbers: numbers.map(str::to_owned),
+            vin: vin.to_owned(),
+        };
+        let described = |id| vehicle(id, ["A-17", "Ref 9"], "WVWZZZ1KZ6W000001");
+        let nameless = |id| vehicle(id, ["", ""], "");
+        Self {
+            ours,
+            theirs,
+            contacts: [
+                contact(1, "Ann@Example.com", ["+441632960123", "+447700900123"]),
+                contact(2, "", ["", "+447700900999"]),
+            ],
+            vehicles: [nameless(1), nameless(2), nameless(3), described(4), described(5)],
+            their_vehicle: nameless(6),
+        }
+    }
 }
 
 /// The leads that [`lead_store_contract`] leaves in a store, for readers to find.

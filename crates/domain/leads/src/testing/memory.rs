@@ -10,6 +10,7 @@ use forecourt_kernel::{
 };
 use forecourt_reference::LeadChannel;
 
+use super::Surroundings;
 use crate::{
     ContactSuggestion, ConversationReader, ConversationStore, DueAssessment, DueReopening, Lead, LeadDraft, LeadFilter,
     LeadMessage, LeadNote, LeadReader, LeadStatus, LeadStore, LeadVehicle, NewLeadNote, NewMessage, SenderKeys,
@@ -113,6 +114,17 @@ impl MemoryLeads {
             .retain(|(_, known)| known.vehicle.id != vehicle.vehicle.id);
         self.vehicles.push((business, vehicle));
         self.vehicles.sort_by_key(|(_, known)| known.vehicle.id);
+    }
+
+    /// Lets the businesses have these contacts and vehicles.
+    pub fn know(&mut self, around: &Surroundings) {
+        for contact in &around.contacts {
+            self.know_contact(around.ours, contact.clone());
+        }
+        for vehicle in &around.vehicles {
+            self.know_vehicle(around.ours, vehicle.clone());
+        }
+        self.know_vehicle(around.theirs, around.their_vehicle.clone());
     }
 
     /// Associates the vehicle with the lead, even if the business is not known to have it.

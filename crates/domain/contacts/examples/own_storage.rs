@@ -1,0 +1,100 @@
+//! A team's own storage around the crate's records: transactions of its own.
+//!
+//! The ports of contacts are large, so this store does not write them anew: it holds the records that the feature `testing` keeps in
+//! memory (`MemoryContacts`), and the ports come with them. The transactions are the team's own. Each is a copy of the committed tables, and
+//! takes their place when it commits.
+//!
+//! A team can begin with such a store and write the ports itself once it has tables; the contract suite stays the same. Stores that are
+//! written from nothing are the examples of this name in `forecourt-vehicles` and `forecourt-reviews`; `docs/examples/enquiry-desk`
+//! writes the ports of leads and contacts in SQL.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use forecourt_contacts::testing::{
+    HoldsContacts, MemoryContacts, contact_reader_contract, contact_store_contract, login_email_contract,
+};
+use forecourt_kernel::testing::{HoldsEvents, MemoryEvents};
+use forecourt_kernel::{BusinessId, StoreError, StoreResult};
+
+/// The committed tables. Clones are the same database.
+#[derive(Clone, Default)]
+struct Database(Arc<Mutex<Tables>>);
+
+/// The tables, as a transaction finds or leaves them.
+#[derive(Clone, Default)]
+struct Tables {
+    /// The number of transactions that have committed.
+    commits: u64,
+    contacts: MemoryContacts,
+    /// The events, which an erasure goes through.
+    events: MemoryEvents,
+}
+
+/// A transaction. Dropped uncommitted, it leaves nothing behind.
+struct Transaction {
+    database: Database,
+    tables: Tables,
+}
+
+impl Database {
+    fn begin(&self) -> Transaction {
+        let tables = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Transaction {
+            database: self.clone(),
+            tables,
+        }
+    }
+}
+
+impl Transaction {
+    /// Puts the copy in place. It is refused if another transaction has committed since it began.
+    fn commit(mut self) -> StoreResult<()> {
+        let mut committed = self.database.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if committed.commits != self.tables.commits {
+            return Err(StoreError::Conflict);
+        }
+        self.tables.commits += 1;
+        *committed = self.tables;
+        Ok(())
+    }
+}
+
+impl HoldsContacts for Transaction {
+    fn held_contacts(&mut self) -> &mut MemoryContacts {
+        &mut self.tables.contacts
+    }
+}
+
+impl HoldsEvents for Transaction {
+    fn held_events(&mut self) -> &mut MemoryEvents {
+        &mut self.tables.events
+    }
+}
+
+/// The proof. It is a test too: `cargo test --example own_storage`.
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let [ours, theirs] = [1, 2].map(BusinessId::new);
+    let database = Database::default();
+    let mut store = database.begin();
+    let book = contact_store_contract(&mut store, ours, theirs).await;
+
+    let late = database.begin();
+    assert_eq!(late.tables.contacts.all().count(), 0, "nothing is committed yet");
+    store.commit()?;
+    assert!(matches!(late.commit(), Err(StoreError::Conflict)));
+    contact_reader_contract(&mut database.begin(), &book).await;
+
+    login_email_contract(&mut database.begin(), BusinessId::new(3)).await;
+    assert_eq!(
+        database.begin().tables.commits,
+        1,
+        "what was dropped left nothing behind"
+    );
+    Ok(())
+}
+
+#[test]
+fn it_keeps_the_contract() -> Result<(), Box<dyn std::error::Error>> {
+    main()
+}
