@@ -195,8 +195,7 @@ async fn page(
     let found = list::find(session, selection, request).await?;
     let conn = session.conn().await?;
     let total = found.total;
-    let rows = found.select(ArticleRow::as_select()).load(conn).await;
-    let rows = rows?;
+    let rows = found.select(ArticleRow::as_select()).load(conn).await?;
     let mut page = Page::of(rows, request, total, |row: &ArticleRow| row.id).try_map(Article::try_from)?;
     leave_out_what_is_gone(conn, business, &mut page.items).await?;
     Ok(page)

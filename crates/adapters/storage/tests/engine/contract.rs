@@ -8,7 +8,7 @@ use diesel::prelude::*;
 use diesel_async::SimpleAsyncConnection as _;
 use forecourt_kernel::{StoreError, StoreResult};
 use forecourt_storage::RunQueryDsl;
-use forecourt_storage::{Config, Effort, MigrateError, Storage, store_error};
+use forecourt_storage::{Config, Effort, MigrateError, Storage};
 use futures_util::future::join_all;
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
@@ -22,7 +22,6 @@ async fn write(conn: &mut Conn, id: i64, body: &str) -> StoreResult<()> {
         .execute(conn)
         .await
         .map(drop)
-        .map_err(store_error)
 }
 
 async fn ids(engine: &Engine) -> Vec<i64> {

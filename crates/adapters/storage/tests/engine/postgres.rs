@@ -83,7 +83,6 @@ async fn touch(conn: &mut Conn, id: i64) -> StoreResult<usize> {
         .set(notes::body.eq(format!("touched {id}")))
         .execute(conn)
         .await
-        .map_err(store_error)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -446,7 +445,7 @@ async fn a_reader_that_was_given_up_in_mid_query_is_not_lent_again() {
             "SELECT 1 / 0",
         ] {
             let mut reader = engine.read(Effort::Light).await.unwrap();
-            let _: QueryResult<Vec<i64>> = diesel::select(sql::<BigInt>(&format!("unnest(ARRAY({query}))::bigint")))
+            let _: StoreResult<Vec<i64>> = diesel::select(sql::<BigInt>(&format!("unnest(ARRAY({query}))::bigint")))
                 .load(&mut *reader)
                 .await;
             drop(reader);

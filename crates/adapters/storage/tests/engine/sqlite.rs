@@ -14,10 +14,10 @@ use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
 use diesel_async::SimpleAsyncConnection as _;
-use forecourt_kernel::{BusinessId, StoreError};
+use forecourt_kernel::{BusinessId, StoreError, StoreResult};
 use forecourt_storage::RunQueryDsl;
 use forecourt_storage::sqlite::{Conn, Engine, Session};
-use forecourt_storage::{Config, Effort, Storage, store_error};
+use forecourt_storage::{Config, Effort, Storage};
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 use tempfile::TempDir;
@@ -107,7 +107,7 @@ fn config(folder: &Path) -> Config {
     }
 }
 
-async fn write(conn: &mut Conn, id: i64) -> QueryResult<usize> {
+async fn write(conn: &mut Conn, id: i64) -> StoreResult<usize> {
     let note = (notes::id.eq(id), notes::body.eq(format!("note {id}")));
     diesel::insert_into(notes::table).values(note).execute(conn).await
 }
@@ -119,7 +119,7 @@ async fn write_and_commit(engine: &Engine, id: i64) {
 }
 
 /// A statement that runs for about as long as the test says, on any machine.
-async fn busy_for(conn: &mut Conn, duration: Duration) -> QueryResult<i64> {
+async fn busy_for(conn: &mut Conn, duration: Duration) -> StoreResult<i64> {
     // Calibrated by doubling: one step of the recursion is some 100 ns.
     let steps = i64::try_from(duration.as_nanos() / 100).unwrap();
     let count = format!(
@@ -308,8 +308,7 @@ async fn a_full_file_is_no_reason_to_lie() {
             diesel::insert_into(notes::table)
                 .values(note)
                 .execute(&mut *session)
-                .await
-                .map_err(store_error)?;
+                .await?;
             session.commit().await.map(|()| id)
         })
     });
@@ -642,7 +641,7 @@ async fn a_log_that_was_emptied_is_noticed() {
     File::options().write(true).open(log).unwrap().set_len(0).unwrap();
     let written = async {
         let mut session = fixture.engine.begin().await?;
-        write(&mut session, 2).await.map_err(store_error)?;
+        write(&mut session, 2).await?;
         session.commit().await
     };
     let refused = written.await.unwrap_err();

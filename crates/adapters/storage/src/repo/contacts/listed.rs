@@ -19,8 +19,10 @@ pub(super) async fn page(
 ) -> StoreResult<Page<Contact>> {
     let found = list::find(session, &selected_contacts(business, filter), request).await?;
     let total = found.total;
-    let rows = found.select(ContactRow::as_select()).load(session.conn().await?).await;
-    let rows: Vec<ContactRow> = rows?;
+    let rows: Vec<ContactRow> = found
+        .select(ContactRow::as_select())
+        .load(session.conn().await?)
+        .await?;
     let mut page = Page::of(rows, request, total, |row| row.id).try_map(Contact::try_from)?;
     if view == View::Full {
         with_notes(session, business, &mut page).await?;

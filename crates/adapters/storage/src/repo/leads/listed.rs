@@ -21,8 +21,7 @@ pub(super) async fn page(
 ) -> StoreResult<Page<Lead>> {
     let found = list::find(session, &selected_leads(business, filter), request).await?;
     let total = found.total;
-    let rows = found.select(LeadRow::as_select()).load(session.conn().await?).await;
-    let rows: Vec<LeadRow> = rows?;
+    let rows: Vec<LeadRow> = found.select(LeadRow::as_select()).load(session.conn().await?).await?;
     Page::of(rows, request, total, |row| row.id).try_map(Lead::try_from)
 }
 

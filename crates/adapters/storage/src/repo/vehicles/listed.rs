@@ -80,8 +80,10 @@ pub(super) async fn page(
 ) -> StoreResult<Page<Vehicle>> {
     let found = list::find(session, &selection(business, filter), request).await?;
     let total = found.total;
-    let rows = found.select(VehicleRow::as_select()).load(session.conn().await?).await;
-    let rows: Vec<VehicleRow> = rows?;
+    let rows: Vec<VehicleRow> = found
+        .select(VehicleRow::as_select())
+        .load(session.conn().await?)
+        .await?;
     Page::of(rows, request, total, |row| row.id).try_map(Vehicle::try_from)
 }
 

@@ -153,8 +153,7 @@ impl FanOut<'_> {
 
     /// Stores new deliveries, and answers their ids in order.
     async fn insert(&mut self, rows: Vec<NewDeliveryRow>) -> StoreResult<Vec<i64>> {
-        let ids = dialect::insert_for_ids!(self.conn, webhook_deliveries::table, webhook_deliveries::id, rows);
-        ids
+        dialect::insert_for_ids!(self.conn, webhook_deliveries::table, webhook_deliveries::id, rows)
     }
 
     /// Leaves deliveries in the queues of these subscriptions, due at `due`.

@@ -115,12 +115,11 @@ async fn webhooks(conn: &mut Conn, business: BusinessId, request: &PageRequest) 
 
 /// Whether the business had the subscription and has it no longer, or `None` if it never had it.
 async fn is_deleted(conn: &mut Conn, business: BusinessId, webhook: WebhookId) -> StoreResult<Option<bool>> {
-    let known = webhooks::table
+    webhooks::table
         .find((business.get(), webhook.get()))
         .select(webhooks::deleted.is_not_null())
         .get_optional::<bool>(conn)
-        .await;
-    known
+        .await
 }
 
 async fn deliveries(
