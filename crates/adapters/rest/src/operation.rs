@@ -52,6 +52,8 @@ pub(crate) struct Operation {
     pub(crate) upload: Option<Upload>,
     /// True if its body is XML, not JSON.
     pub(crate) takes_xml: bool,
+    /// True if it takes a body. One that takes none ignores what is sent as its body (decisions §3).
+    pub(crate) takes_body: bool,
     /// Returns the full declaration, for the document. It is too large to be kept by a server that may never need it.
     pub(crate) describe: fn() -> Description,
 }
@@ -124,7 +126,8 @@ impl Operation {
             [HttpMethod::Delete] => Method::DELETE,
             _ => return Err(fault("must have one method")),
         };
-        let scope = scope_of(&D::operation()).ok_or_else(|| fault("must name the one scope that it needs"))?;
+        let declaration = D::operation();
+        let scope = scope_of(&declaration).ok_or_else(|| fault("must name the one scope that it needs"))?;
         Ok(Self {
             is_conditional: method == Method::GET && path.ends_with('}'),
             caches_answers: false,
@@ -136,6 +139,7 @@ impl Operation {
             created: Created::Id,
             upload: None,
             takes_xml: false,
+            takes_body: declaration.request_body.is_some(),
             describe: description::<D>,
         })
     }

@@ -44,6 +44,7 @@ use crate::{
     error::{ApiError, chain},
     media_type::{is_json, is_xml},
     metrics::{self, AUTHENTICATION_CODES, Meter},
+    operation::Operation,
     parsing::RawBody,
     reply::{Answer, Reply},
     request_id,
@@ -299,7 +300,7 @@ async fn authorize(
             let received = uploads.receive(upload, business, parsing, request, payload).await?;
             (received.members.clone(), Some(received))
         }
-        None if writes => (read_body(request, payload, operation.takes_xml).await?.into(), None),
+        None if writes => (read_body(request, payload, operation).await?.into(), None),
         None => (RawBody::default(), None),
     };
     if writes && let Some(progress) = request.conn_data::<Rc<Progress>>() {
@@ -530,15 +531,22 @@ fn idempotency_key(request: &HttpRequest) -> Result<Option<IdempotencyKey>, ApiE
     key.map(Some).ok_or_else(invalid)
 }
 
-/// Reads a whole body of JSON or XML.
+/// Reads a whole body of JSON or XML. An operation that takes no body ignores the length and the type of what is sent as one.
 ///
 /// # Errors
 /// 422 (`body`) if it is too long, 400 if its declared type differs, 408 if it does not arrive in time.
-async fn read_body(request: &HttpRequest, payload: web::Payload, takes_xml: bool) -> Result<Bytes, ApiError> {
+async fn read_body(request: &HttpRequest, payload: web::Payload, operation: &Operation) -> Result<Bytes, ApiError> {
+    let Operation {
+        takes_body, takes_xml, ..
+    } = *operation;
     let read = tokio::time::timeout(BODY_TIMEOUT, collect(payload));
     let body = read
         .await
         .map_err(|_| ApiError::new(Code::REQUEST_TIMEOUT, "the body did not arrive in time"))??;
+    if !takes_body {
+        return Ok(body.unwrap_or_default());
+    }
+    let body = body.ok_or_else(|| ApiError::field("body", "must have at most 1 MiB"))?;
     let content_type = request.headers().get(header::CONTENT_TYPE);
     match content_type.filter(|_| !body.is_empty()) {
         Some(content_type) if takes_xml && !is_xml(content_type) => {
@@ -551,7 +559,8 @@ async fn read_body(request: &HttpRequest, payload: web::Payload, takes_xml: bool
     }
 }
 
-async fn collect(mut payload: web::Payload) -> Result<Bytes, ApiError> {
+/// Receives a body; returns `None` if it is longer than [`MAX_JSON_BYTES`].
+async fn collect(mut payload: web::Payload) -> Result<Option<Bytes>, ApiError> {
     let mut body = BytesMut::new();
     let mut length = 0;
     while let Some(chunk) = payload.next().await {
@@ -563,10 +572,7 @@ async fn collect(mut payload: web::Payload) -> Result<Bytes, ApiError> {
             break;
         }
     }
-    if length > MAX_JSON_BYTES {
-        return Err(ApiError::field("body", "must have at most 1 MiB"));
-    }
-    Ok(body.freeze())
+    Ok((length <= MAX_JSON_BYTES).then(|| body.freeze()))
 }
 
 /// Returns the answer with its headers.

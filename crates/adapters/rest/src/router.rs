@@ -157,6 +157,7 @@ mod tests {
             created: Created::Id,
             upload: None,
             takes_xml: false,
+            takes_body: true,
             describe: Description::default,
         }
     }

@@ -18,10 +18,10 @@ impl Rules<'_> {
     /// Returns the faults in a record's tags: each tag that the business does not have for `resource`.
     pub fn tag_faults(&self, resource: TagResource, choices: &[TagChoice]) -> InvalidValue {
         let mut faults = InvalidValue::default();
-        for TagChoice { name, .. } in choices {
+        for (index, TagChoice { name, .. }) in choices.iter().enumerate() {
             if self.business.catalogue.tag(resource, name).is_none() {
-                let name = quoted(name);
-                faults.add(format!("names {name}, which is no tag of {}s", resource.as_str()));
+                let message = format!("names {}, which is no tag of {}s", quoted(name), resource.as_str());
+                faults.add_within(&index.to_string(), InvalidValue::here(message));
             }
         }
         faults

@@ -76,11 +76,9 @@ pub async fn validate_references(
     }
     if let Some(related) = changes.body.related.value().filter(|related| !related.is_empty()) {
         let known = store.known_articles(business, related).await?;
-        if let Some(unknown) = related.iter().find(|id| !known.contains(id)) {
-            errors.add(
-                "related",
-                format!("names {unknown}, which is no article of this business"),
-            );
+        for (index, id) in related.iter().enumerate().filter(|(_, id)| !known.contains(id)) {
+            let message = format!("names {id}, which is no article of this business");
+            errors.add(format!("related.{index}"), message);
         }
     }
     Ok(errors)

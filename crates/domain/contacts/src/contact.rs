@@ -178,7 +178,7 @@ forecourt_kernel::fields! {
     /// The code by which a third party may look it up.
     code: Line => String;
     /// The day on which it was checked.
-    checked: DateText => Option<Date>;
+    checked: DateText => Option<Date>, rule has_happened;
     /// Staff user id of the checker.
     checked_by: i64 => Option<StaffId>;
 }
@@ -266,6 +266,14 @@ fn is_past(day: &Field<DateText>, rules: &Rules<'_>) -> InvalidValue {
         Field::Value(OrEmpty(Some(day))) if *day > rules.now.date() => InvalidValue::here("must not be in the future"),
         _ => InvalidValue::default(),
     }
+}
+
+fn has_happened(day: &Field<DateText>, rules: &Rules<'_>) -> InvalidValue {
+    let fault = match day {
+        Field::Value(OrEmpty(Some(day))) => day.validate_past(rules.now).err(),
+        _ => None,
+    };
+    fault.map(InvalidValue::here).unwrap_or_default()
 }
 
 fn are_known(tags: &Field<TagChoices>, rules: &Rules<'_>) -> InvalidValue {

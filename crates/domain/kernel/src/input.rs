@@ -251,6 +251,7 @@ impl<T> From<Vec<T>> for Words<T> {
 
 impl<T: FromStr<Err: Display> + PartialEq> FromJson for Words<T> {
     fn from_json(value: Value) -> Result<Self, InvalidValue> {
+        let is_list = value.is_array();
         let names: Vec<String> = match value {
             Value::String(_) => {
                 let line = Line::from_json(value)?;
@@ -265,10 +266,11 @@ impl<T: FromStr<Err: Display> + PartialEq> FromJson for Words<T> {
         };
         let mut read = Vec::new();
         let mut wrong = InvalidValue::default();
-        for name in names {
+        for (index, name) in names.into_iter().enumerate() {
             match name.parse::<T>() {
                 Ok(value) if read.contains(&value) => {}
                 Ok(value) => read.push(value),
+                Err(error) if is_list => wrong.add_within(&index.to_string(), InvalidValue::here(error.to_string())),
                 Err(error) => wrong.add(error.to_string()),
             }
         }

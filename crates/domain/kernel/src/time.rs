@@ -95,6 +95,20 @@ impl Date {
         Timestamp(self.0.signed_duration_since(NaiveDate::default()).num_days() * SECONDS_PER_DAY)
     }
 
+    /// Checks that the day can be one on which something has happened: it is at most tomorrow in UTC, which is today somewhere
+    /// (decisions §3).
+    ///
+    /// # Errors
+    /// A message that says what the date must be.
+    pub fn validate_past(self, now: Timestamp) -> Result<(), String> {
+        let tomorrow = now.plus_seconds(SECONDS_PER_DAY).date();
+        if self <= tomorrow {
+            Ok(())
+        } else {
+            Err(format!("must be a date up to {tomorrow}"))
+        }
+    }
+
     /// The calendar year.
     pub fn year(self) -> i32 {
         self.0.year()

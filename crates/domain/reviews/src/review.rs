@@ -3,7 +3,8 @@
 use std::str::FromStr;
 
 use forecourt_kernel::{
-    BoundedText, Date, FromJson, InvalidValue, Line, LongText, Timestamp, Version, bounds::MAX_REVIEW_SOURCE_CHARS,
+    BoundedText, Date, Field, FromJson, InvalidValue, Line, LongText, Timestamp, ValidationErrors, Version,
+    bounds::MAX_REVIEW_SOURCE_CHARS,
 };
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -147,6 +148,20 @@ forecourt_kernel::fields! {
     status: ReviewStatus;
     /// The day of the review; by default the day of its creation in UTC.
     date: Option<Date>;
+}
+
+impl ReviewChanges {
+    /// Returns the faults of the body at the moment `now`: those of its fields, and a day after tomorrow, on which no review can have
+    /// been written (decisions §3).
+    pub fn faults_at(&self, now: Timestamp) -> ValidationErrors {
+        let mut faults = self.faults();
+        if let Field::Value(Some(date)) = self.date
+            && let Err(message) = date.validate_past(now)
+        {
+            faults.add("date", message);
+        }
+        faults
+    }
 }
 
 impl ReviewContent {

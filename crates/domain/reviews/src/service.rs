@@ -34,7 +34,7 @@ pub async fn read_review(store: &mut dyn ReviewReader, by: &Caller, id: ReviewId
         .ok_or(ReviewError::NotFound(id))
 }
 
-/// Creates a review, validated by [`ReviewChanges::faults`].
+/// Creates a review, validated by [`ReviewChanges::faults_at`].
 ///
 /// # Errors
 /// [`ReviewError::Store`].
@@ -54,7 +54,7 @@ pub async fn create_review(
     Ok(review)
 }
 
-/// Changes the supplied fields of a review, validated by [`ReviewChanges::faults`].
+/// Changes the supplied fields of a review, validated by [`ReviewChanges::faults_at`].
 ///
 /// # Errors
 /// [`ReviewError::NotFound`], then [`ReviewError::VersionMismatch`]; [`ReviewError::Store`].

@@ -407,7 +407,13 @@ impl Vehicle {
     /// Returns the values that filters compare.
     pub fn keys(&self) -> Vec<(&'static str, Key)> {
         let mut keys = Vec::new();
-        self.content.data.each_key(&mut |name, key| keys.push((name, key)));
+        // A price filter never matches a vehicle on application (decisions §8).
+        let hides_price = self.content.data.setting.is_price_on_application();
+        self.content.data.each_key(&mut |name, key| {
+            if !(hides_price && name == "price") {
+                keys.push((name, key));
+            }
+        });
         keys
     }
 }

@@ -212,6 +212,13 @@ pub fn forget_person_in_event(vehicle: &mut Value, person: &Person) -> bool {
             changed = true;
         }
     }
+    // The sale that vehicle.sold shows.
+    if let Some(customer) = vehicle.pointer_mut("/sale/customer")
+        && customer.as_i64() == Some(person.contact().get())
+    {
+        *customer = Value::Null;
+        changed = true;
+    }
     let sections = vehicle.pointer_mut("/data").and_then(Value::as_object_mut);
     for (section, value) in sections.into_iter().flatten() {
         if !IMPERSONAL_SECTIONS.contains(&section.as_str()) {

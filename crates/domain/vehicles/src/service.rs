@@ -518,9 +518,9 @@ fn validate_amount(field: &str, amount: Option<Money>, errors: &mut ValidationEr
     }
 }
 
-/// Validates the `date` of a reservation or a sale, by the rule for every date of a vehicle.
+/// Validates the `date` of a reservation or a sale: a date of a vehicle that has come.
 fn validate_day(date: Date, now: Timestamp, errors: &mut ValidationErrors) {
-    if let Err(message) = check_day(date, now) {
+    if let Err(message) = check_day(date, now).and_then(|()| date.validate_past(now)) {
         errors.add("date", message);
     }
 }

@@ -109,6 +109,9 @@ impl Serialize for VehicleView<'_> {
         shown.serialize_entry("parent", &content.parent)?;
         shown.serialize_entry("data", &DataView(self))?;
         shown.serialize_entry("media", &MediaIds::new(&content.media))?;
+        if self.sale {
+            shown.serialize_entry("sale", &read_sale(self.vehicle))?;
+        }
         shown.end()
     }
 }
@@ -227,9 +230,6 @@ impl Serialize for DataView<'_> {
             data.serialize_entry("tag", &catalogue.applied_tags(content.kind, &content.tags))?;
         }
         data.serialize_entry("finance", &view.finance())?;
-        if view.sale {
-            data.serialize_entry("sale", &read_sale(view.vehicle))?;
-        }
         data.end()
     }
 }
@@ -247,14 +247,13 @@ fn advertised(data: &Data) -> Cow<'_, Data> {
 
 /// Removes the parts of a vehicle's representation that a caller with `scopes` may not see (contract, "Delivery request").
 pub fn project(shown: &mut Json, scopes: ScopeSet) {
-    let Some(data) = shown.get_mut("data") else {
-        return;
-    };
-    if !scopes.contains(Scope::VehiclePricingRead) {
+    if !scopes.contains(Scope::VehiclePricingRead)
+        && let Some(data) = shown.get_mut("data")
+    {
         Data::withhold_pricing(data);
     }
     if !scopes.contains(Scope::VehicleSalesRead)
-        && let Json::Object(members) = data
+        && let Json::Object(members) = shown
     {
         members.shift_remove("sale");
     }

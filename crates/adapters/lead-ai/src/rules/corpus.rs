@@ -19,6 +19,8 @@ const TRAINED: [&str; 9] = [
 ];
 /// The file that it is never trained on.
 const HELD_OUT: &str = "held_out";
+/// The file by an author who did not know the corpus. Nothing was learnt from how it is read.
+const UNSEEN: &str = "unseen";
 
 /// An enquiry, and the reading of it that is right.
 pub(super) struct Example {
@@ -95,6 +97,11 @@ pub(super) fn trained() -> Vec<Example> {
 /// The enquiries that it is never trained on.
 pub(super) fn held_out() -> Vec<Example> {
     parse(&text(HELD_OUT))
+}
+
+/// The enquiries that nothing was learnt from.
+pub(super) fn unseen() -> Vec<Example> {
+    parse(&text(UNSEEN))
 }
 
 fn text(name: &str) -> String {

@@ -413,10 +413,12 @@ impl AssignBody {
     fn command(self, business: &Business) -> Result<SetAssignment, ValidationErrors> {
         let mut form = Form::new();
         let mut assign: Vec<StaffId> = Vec::new();
-        for id in form.required("assign", self.assign).unwrap_or_default() {
+        let ids = form.required("assign", self.assign).unwrap_or_default();
+        for (index, id) in ids.into_iter().enumerate() {
             let id = StaffId::new(id);
             if !business.catalogue.has_staff(id) {
-                form.fault("assign", format!("names {id}, who is no staff user of this business"));
+                let field = format!("assign.{index}");
+                form.fault(&field, format!("names {id}, who is no staff user of this business"));
             } else if !assign.contains(&id) {
                 assign.push(id);
             }

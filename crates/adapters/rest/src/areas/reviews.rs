@@ -73,7 +73,9 @@ async fn list_reviews(call: Call) -> Result<Answer, ApiError> {
 #[utoipa::path(post, path = "/2.0/reviews", tag = "reviews", security(("bearer" = ["reviews:write"])), request_body = ReviewChanges,
     responses((status = 201, description = "The review that was created", body = Envelope<FullReview<'static>>)))]
 async fn create_review(call: Call) -> Result<Reply, ApiError> {
-    let changes = call.valid(|review: &ReviewChanges, _| review.faults()).await;
+    let changes = call
+        .valid(|review: &ReviewChanges, rules| review.faults_at(rules.now))
+        .await;
     call.write(changes, async |session: &mut dyn Session, changes| {
         let review = reviews::create_review(session, call.clock().as_ref(), &call.caller, changes).await?;
         Reply::created(&FullReview::from(&review))
@@ -105,7 +107,9 @@ async fn read_review(call: Call) -> Result<Reply, ApiError> {
     request_body = ReviewChanges, responses((status = 200, description = "The review", body = Envelope<FullReview<'static>>),
         (status = 404, description = "`review_not_found`")))]
 async fn update_review(call: Call) -> Result<Reply, ApiError> {
-    let changes = call.valid(|review: &ReviewChanges, _| review.faults()).await;
+    let changes = call
+        .valid(|review: &ReviewChanges, rules| review.faults_at(rules.now))
+        .await;
     call.write(changes, async |session: &mut dyn Session, changes| {
         let id: Target<ReviewId> = call.target(Code::REVIEW_NOT_FOUND)?;
         let review = reviews::update_review(session, call.clock().as_ref(), &call.caller, id, changes).await?;

@@ -147,13 +147,17 @@ pub async fn start_drive(
 }
 
 /// Returns `true` if vehicles of this type and status may be driven: stock and courtesy vehicles that are neither drafts nor
-/// sold.
+/// sold or closed.
 const fn can_be_driven(kind: StockType, status: VehicleStatus) -> bool {
     let is_driven = matches!(kind, StockType::InStock | StockType::ToOrder | StockType::Courtesy);
     is_driven
         && !matches!(
             status,
-            VehicleStatus::Draft | VehicleStatus::Sold | VehicleStatus::Complete | VehicleStatus::Deleted
+            VehicleStatus::Draft
+                | VehicleStatus::Sold
+                | VehicleStatus::Complete
+                | VehicleStatus::Closed
+                | VehicleStatus::Deleted
         )
 }
 

@@ -262,7 +262,7 @@ impl Yard {
         let full = VehicleView::new(vehicle, &self.caller.business, Detail::Full, ScopeSet::all());
         let mut shown: Value = serde_json::from_str(&event.data).unwrap();
         if name == EventName::VehicleSold {
-            let sale = shown["data"].as_object_mut().unwrap().remove("sale");
+            let sale = shown.as_object_mut().unwrap().remove("sale");
             assert_eq!(sale, Some(json!(read_sale(vehicle))));
         }
         assert_eq!(shown, json!(full));
