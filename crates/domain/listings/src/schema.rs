@@ -46,7 +46,7 @@ impl PartialSchema for ListingSchema {
             ),
             (
                 "hash",
-                of(Type::String, "Hash of the advert. It changes if and only if the advert changes.").into(),
+                of(Type::String, "Hash that changes if and only if the advert changes.").into(),
             ),
         ];
         let object = ObjectBuilder::new()
