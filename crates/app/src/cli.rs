@@ -331,8 +331,8 @@ Examples:
 pub(crate) enum FilesCommand {
     /// Compare the files that are recorded with those that are stored, and report each that only one of the two has
     #[command(after_help = "\
-Servers may go on meanwhile, and nothing is changed. Content that no record names for an hour is removed by a running server; \
-a record without content means that the store has lost it.
+Servers may run meanwhile, and the command changes nothing. A running server moves content that is older than 24 hours and has no \
+record to a quarantine, and deletes it 7 days later. A record without content means that the store has lost the file.
 
 Examples:
   forecourt files check

@@ -157,7 +157,7 @@ pub(crate) type FileBody = IgnoredAny;
 pub(crate) fn extension_schema(known: &[&str]) -> RefOr<Schema> {
     let (last, others) = known.split_last().unwrap_or((&"", &[]));
     let about = format!(
-        "The ending of its name, where that has none: {} or {last}.",
+        "File extension, used if the name has none: {} or {last}.",
         others.join(", ")
     );
     let words = known.iter().copied().map(Value::from).chain([Value::Null]);

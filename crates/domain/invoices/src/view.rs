@@ -159,7 +159,7 @@ pub fn example_invoice() -> serde_json::Value {
     let invoice = Invoice {
         id: InvoiceId::new(58),
         number: Some(InvoiceNumber::FIRST),
-        version: Version::FIRST.next(),
+        version: Version::FIRST.next().next(),
         created: at,
         updated: at,
         content: InvoiceContent {

@@ -435,8 +435,8 @@ fn the_example_has_the_members_of_an_invoice() {
     let names = |shown: &Value| shown.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
     assert_eq!(names(&example), names(&shown(&invoice)));
     assert_eq!(
-        (&example["number"], &example["status"]["name"]),
-        (&json!("INV-1"), &json!("paid"))
+        (&example["number"], &example["status"]["name"], &example["version"]),
+        (&json!("INV-1"), &json!("paid"), &json!(3))
     );
 }
 

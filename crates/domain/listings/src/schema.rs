@@ -42,11 +42,11 @@ impl PartialSchema for ListingSchema {
             ("media", media.into()),
             (
                 "updated",
-                of(Type::Integer, "When what is shown last changed, epoch seconds.").into(),
+                of(Type::Integer, "Time of the last change of the advert, epoch seconds.").into(),
             ),
             (
                 "hash",
-                of(Type::String, "Changes exactly when what is shown does.").into(),
+                of(Type::String, "Hash that changes if and only if the advert changes.").into(),
             ),
         ];
         let object = ObjectBuilder::new()

@@ -87,7 +87,7 @@ impl Group {
         }
         let mut description = field.description.to_owned();
         if field.pricing && side.is_read() {
-            description.push_str(" Shown to who holds vehicle-pricing:read.");
+            description.push_str(" Requires the scope vehicle-pricing:read.");
         }
         describe(&mut schema, description);
         let mut object = std::mem::take(&mut self.object).property(field.name, schema);

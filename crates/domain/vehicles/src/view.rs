@@ -416,11 +416,11 @@ mod schemas {
             ("status", reference::<StatusView>().into()),
             (
                 "created",
-                number("When the vehicle was made, epoch seconds.", false).into(),
+                number("Time at which the record was created, epoch seconds.", false).into(),
             ),
             (
                 "updated",
-                number("When the vehicle last changed, epoch seconds.", false).into(),
+                number("Time of the last change of the record, epoch seconds.", false).into(),
             ),
         ]
     }
@@ -468,7 +468,7 @@ mod schemas {
                 ("version", version().into()),
                 (
                     "owner",
-                    text("Staff user id; empty if it is assigned to nobody.", false).into(),
+                    text("Staff user id; empty if the vehicle is not assigned.", false).into(),
                 ),
                 ("parent", number("The record that it is a variant of.", true).into()),
                 ("data", full_data().into()),

@@ -163,7 +163,7 @@ pub(crate) fn scopes_schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema>
         schema::{ArrayBuilder, SchemaType},
     };
     let about =
-        "What payloads may show: scopes that the key has, too; by default the read scopes that the events take.";
+        "Scopes that limit the payloads, a subset of those of the key. The default is the read scopes of the events.";
     let scope = ObjectBuilder::new()
         .schema_type(Type::String)
         .enum_values(Some(Scope::ALL.iter().map(|scope| scope.as_str())));
