@@ -94,6 +94,7 @@ mod servers;
 mod settings;
 mod shutdown;
 mod slow_clients;
+mod small_print;
 mod streaming;
 mod strict;
 mod tenancy;
