@@ -40,7 +40,7 @@ pub use error::{MigrateError, OpenError, store_error};
 pub use pool::{Effort, PoolStatus, WriteStats};
 
 pub use secrets::SecretKey;
-pub use state::{DatabaseFacts, WriteBlock};
+pub use state::DatabaseFacts;
 pub use statement::{AnyStatement, Connection, RunQueryDsl};
 
 use std::sync::Arc;
@@ -186,10 +186,10 @@ impl Storage {
 
     /// Keeps this process from writing for a `reason`, which its log has and writers meet as `Unavailable`; none ends that. Answers
     /// whether that is new.
-    pub fn block_writes(&self, block: WriteBlock, reason: Option<String>) -> bool {
+    pub fn block_writes(&self, reason: Option<String>) -> bool {
         match self {
-            Self::Sqlite(engine) => engine.state().block(block, reason),
-            Self::Postgres(engine) => engine.state().block(block, reason),
+            Self::Sqlite(engine) => engine.state().block_writes(reason),
+            Self::Postgres(engine) => engine.state().block_writes(reason),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The words about connections that both engines share.
 
 /// How many may wait for the same thing, of one business or of work for none, before the next is refused.
-pub(crate) const LONGEST_QUEUE: usize = 1000;
+pub(crate) const MAX_QUEUE: usize = 1000;
 
 /// How long the statements of a checkout are expected to take.
 ///

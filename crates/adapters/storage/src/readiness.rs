@@ -15,7 +15,7 @@ const TIMEOUT: Duration = Duration::from_millis(1500);
 
 /// The latest answer. Those who ask while it is being found out wait for the same one.
 #[derive(Default)]
-pub(crate) struct Verdict {
+pub(crate) struct ReadinessCache {
     latest: Mutex<Option<Latest>>,
     asking: tokio::sync::Mutex<()>,
 }
@@ -27,7 +27,7 @@ struct Latest {
     hindrance: Option<String>,
 }
 
-impl Verdict {
+impl ReadinessCache {
     /// Answers from memory, or by `ask`.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
 use crate::error::{other, unavailable};
-use crate::pool::LONGEST_QUEUE;
+use crate::pool::MAX_QUEUE;
 use crate::sync::Mutex;
 
 /// How many times as long as for a connection a request may wait for others of its own business: no other business holds them
@@ -18,7 +18,7 @@ pub(crate) const OWN_TURNS: u32 = 4;
 
 /// Places of which each business may hold a few at once. Those who find none wait in a queue of their business.
 #[derive(Clone)]
-pub(crate) struct Shares(Arc<Inner>);
+pub(crate) struct TenantLimiter(Arc<Inner>);
 
 struct Inner {
     /// How many places a business may hold.
@@ -34,7 +34,7 @@ struct Share {
     members: usize,
 }
 
-impl Shares {
+impl TenantLimiter {
     /// So many places for each business, and at least one.
     pub(crate) fn new(each: usize) -> Self {
         Self(Arc::new(Inner {
@@ -57,7 +57,7 @@ impl Shares {
     ///
     /// # Errors
     /// `Unavailable` if none comes free by the deadline, or too many wait already.
-    pub(crate) async fn take(&self, business: Option<BusinessId>, deadline: Instant) -> StoreResult<Option<Place>> {
+    pub(crate) async fn take(&self, business: Option<BusinessId>, deadline: Instant) -> StoreResult<Option<Permit>> {
         let Some(business) = business else { return Ok(None) };
         let (member, places) = self.join(business)?;
         let permit = match Arc::clone(&places).try_acquire_owned() {
@@ -73,7 +73,7 @@ impl Shares {
                     .map_err(other)?
             }
         };
-        Ok(Some(Place { permit, member, places }))
+        Ok(Some(Permit { permit, member, places }))
     }
 
     /// How many wait.
@@ -87,7 +87,7 @@ impl Shares {
             places: Arc::new(Semaphore::new(self.0.each)),
             members: 0,
         });
-        if share.members >= self.0.each + LONGEST_QUEUE {
+        if share.members >= self.0.each + MAX_QUEUE {
             return Err(unavailable("too many requests of this business wait for the database"));
         }
         share.members += 1;
@@ -100,14 +100,14 @@ impl Shares {
 }
 
 /// A place that is taken.
-pub(crate) struct Place {
+pub(crate) struct Permit {
     // Dropped in this order: a member without holders and waiters is forgotten.
     permit: OwnedSemaphorePermit,
     member: Member,
     places: Arc<Semaphore>,
 }
 
-impl Place {
+impl Permit {
     /// How many of the business wait for a place, if all are held.
     pub(crate) fn awaited_by(&self) -> usize {
         let Member { shares, business } = &self.member;
@@ -163,7 +163,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_business_waits_for_itself_alone() {
-        let shares = Shares::new(2);
+        let shares = TenantLimiter::new(2);
         let one = shares.take(business(1), soon()).await.unwrap();
         let two = shares.take(business(1), soon()).await.unwrap();
         let mut third = Box::pin(shares.take(business(1), soon()));
@@ -184,11 +184,11 @@ mod tests {
 
     #[tokio::test]
     async fn waiting_is_bounded_in_time_and_in_number() {
-        let shares = Shares::new(1);
+        let shares = TenantLimiter::new(1);
         let held = shares.take(business(1), soon()).await.unwrap();
         let refused = shares.take(business(1), Instant::now()).await.err().unwrap();
         assert!(matches!(refused, StoreError::Unavailable(_)), "{refused:?}");
-        let mut queue: Vec<_> = (0..LONGEST_QUEUE)
+        let mut queue: Vec<_> = (0..MAX_QUEUE)
             .map(|_| Box::pin(shares.take(business(1), soon())))
             .collect();
         for waiting in &mut queue {

@@ -18,19 +18,6 @@ pub struct DatabaseFacts {
     pub least_version: Option<String>,
 }
 
-/// Why a process must not write.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum WriteBlock {
-    /// Its clock is not the database's.
-    Clock,
-    /// It is older than the schema allows.
-    Version,
-}
-
-impl WriteBlock {
-    const COUNT: usize = 2;
-}
-
 /// What all handles on a database share.
 #[derive(Default)]
 pub(crate) struct DatabaseState {
@@ -38,8 +25,8 @@ pub(crate) struct DatabaseState {
     /// The timeline of PostgreSQL that this process has seen.
     timeline: Mutex<Option<String>>,
     is_blocked: AtomicBool,
-    /// The reason of each block that stands.
-    blocks: Mutex<[Option<String>; WriteBlock::COUNT]>,
+    /// The reason why this process must not write, if there is one.
+    block: Mutex<Option<String>>,
 }
 
 impl DatabaseState {
@@ -62,14 +49,13 @@ impl DatabaseState {
     }
 
     /// Keeps the process from writing for a `reason`, or no longer; `true` if that changes whether it may.
-    pub(crate) fn block(&self, block: WriteBlock, reason: Option<String>) -> bool {
-        let mut blocks = self.blocks();
-        let stood = blocks[block as usize].is_some();
-        let stands = reason.is_some();
-        blocks[block as usize] = reason;
-        self.is_blocked
-            .store(blocks.iter().any(Option::is_some), Ordering::Release);
-        stood != stands
+    pub(crate) fn block_writes(&self, reason: Option<String>) -> bool {
+        let mut block = self.block();
+        let was_blocked = block.is_some();
+        let is_blocked = reason.is_some();
+        *block = reason;
+        self.is_blocked.store(is_blocked, Ordering::Release);
+        was_blocked != is_blocked
     }
 
     /// # Errors
@@ -78,15 +64,15 @@ impl DatabaseState {
         if !AtomicBool::load(&self.is_blocked, Ordering::Acquire) {
             return Ok(());
         }
-        match self.blocks().iter().flatten().next() {
-            Some(reason) => Err(StoreError::Unavailable(WritesRefused(reason.clone()).into())),
+        match self.block().clone() {
+            Some(reason) => Err(StoreError::Unavailable(WritesRefused(reason).into())),
             None => Ok(()),
         }
     }
 
     /// No code that can panic runs under this lock.
-    fn blocks(&self) -> MutexGuard<'_, [Option<String>; WriteBlock::COUNT]> {
-        self.blocks.lock().unwrap_or_else(PoisonError::into_inner)
+    fn block(&self) -> MutexGuard<'_, Option<String>> {
+        self.block.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -122,17 +108,14 @@ mod tests {
     fn writing_is_refused_as_long_as_there_is_a_reason() {
         let state = DatabaseState::default();
         assert!(state.may_write().is_ok());
-        assert!(state.block(WriteBlock::Clock, Some("the clock".to_owned())));
-        assert!(!state.block(WriteBlock::Clock, Some("still the clock".to_owned())));
-        assert!(state.block(WriteBlock::Version, Some("the version".to_owned())));
+        assert!(state.block_writes(Some("the clock".to_owned())));
+        assert!(!state.block_writes(Some("still the clock".to_owned())));
         let reason = |state: &DatabaseState| match state.may_write() {
             Err(StoreError::Unavailable(reason)) => reason.to_string(),
             other => format!("{other:?}"),
         };
         assert_eq!(reason(&state), "still the clock");
-        assert!(state.block(WriteBlock::Clock, None));
-        assert_eq!(reason(&state), "the version");
-        assert!(state.block(WriteBlock::Version, None));
+        assert!(state.block_writes(None));
         assert!(state.may_write().is_ok());
     }
 

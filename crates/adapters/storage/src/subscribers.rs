@@ -12,9 +12,9 @@ const REMEMBERED: usize = 4096;
 /// Remembers the active subscriptions of businesses. What is remembered is valid as long as the business's number says the
 /// same as when it was read: each change gives it another number, on any server.
 #[derive(Default)]
-pub(crate) struct Subscribers(Mutex<HashMap<BusinessId, Known>>);
+pub(crate) struct Subscribers(Mutex<HashMap<BusinessId, CachedSubscribers>>);
 
-struct Known {
+struct CachedSubscribers {
     number: i64,
     all: Arc<[Receiver]>,
 }
@@ -39,11 +39,11 @@ impl Subscribers {
         if known.len() >= REMEMBERED {
             known.clear();
         }
-        known.insert(business, Known { number, all });
+        known.insert(business, CachedSubscribers { number, all });
     }
 
     /// No code that can panic runs under this lock.
-    fn lock(&self) -> MutexGuard<'_, HashMap<BusinessId, Known>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<BusinessId, CachedSubscribers>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -142,13 +142,13 @@ impl Connection for Conn {
 
 /// Statements that are sent one behind the other, none of which waits for the answer to the one before. The server takes them
 /// in order.
-pub struct Flight<'a> {
+pub struct Pipeline<'a> {
     link: &'a Link,
     state: State,
     requests: Vec<QueryResult<Request>>,
 }
 
-impl<'a> Flight<'a> {
+impl<'a> Pipeline<'a> {
     pub(super) fn new(conn: &'a mut Conn) -> Self {
         Self {
             link: &conn.link,
@@ -157,7 +157,7 @@ impl<'a> Flight<'a> {
         }
     }
 
-    /// Adds a statement. Nothing is sent before [`Flight::land`].
+    /// Adds a statement. Nothing is sent before [`Pipeline::finish`].
     pub(super) async fn send<T>(&mut self, query: T)
     where
         T: QueryFragment<Db> + QueryId,
@@ -165,22 +165,22 @@ impl<'a> Flight<'a> {
         self.requests.push(Request::new(&AnyStatement::new(query)));
     }
 
-    /// Sends all with the end of the transaction behind it, as [`Flight::land`] does. `true`, since the transaction is over.
+    /// Sends all with the end of the transaction behind it, as [`Pipeline::finish`] does. `true`, since the transaction is over.
     ///
     /// # Errors
-    /// As for [`Flight::land`]: then the end was a rollback.
-    pub(super) async fn land_with_commit(mut self) -> QueryResult<bool> {
+    /// As for [`Pipeline::finish`]: then the end was a rollback.
+    pub(super) async fn finish_with_commit(mut self) -> QueryResult<bool> {
         for command in END {
             self.send(Command(command)).await;
         }
-        self.land().await.map(|()| true)
+        self.finish().await.map(|()| true)
     }
 
     /// Sends all, and waits for every answer.
     ///
     /// # Errors
     /// The first failure; what was sent behind it has failed too.
-    pub(super) async fn land(self) -> QueryResult<()> {
+    pub(super) async fn finish(self) -> QueryResult<()> {
         if self.requests.is_empty() {
             return Ok(());
         }

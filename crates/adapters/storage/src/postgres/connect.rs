@@ -72,7 +72,7 @@ impl Endpoint {
             .await
             .map_err(|error| refused(&error))?;
         let mut link = Link::new(client, connection);
-        link.greet(&self.greeting)
+        link.handshake(&self.greeting)
             .await
             .map_err(ConnectionError::CouldntSetupConfiguration)?;
         Ok(link)

@@ -72,7 +72,7 @@ impl Link {
     }
 
     /// Sets the connection up.
-    pub(super) async fn greet(&mut self, greeting: &str) -> QueryResult<()> {
+    pub(super) async fn handshake(&mut self, greeting: &str) -> QueryResult<()> {
         self.batch(greeting).await?;
         self.is_relaxed = !self.texts(IS_RELAXED).await?.is_empty();
         if self.is_relaxed {

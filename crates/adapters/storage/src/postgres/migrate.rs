@@ -42,7 +42,7 @@ const NO_LOCK_TIMEOUT: &str = "SET lock_timeout = 0";
 const RETRY_INTERVAL: Duration = Duration::from_secs(2);
 
 /// For how long a migration is tried.
-const PATIENCE: Duration = Duration::from_mins(10);
+const TIMEOUT: Duration = Duration::from_mins(10);
 
 /// Runs what is missing, under a lock that the server gives back when this connection ends, however it ends.
 pub(super) async fn run<S>(endpoint: &Arc<Endpoint>, wait: Duration, source: S) -> Result<Vec<String>, MigrateError>
@@ -103,7 +103,7 @@ fn run_one(mut link: Link, migration: &dyn Migration<Pg>, runtime: &Handle) -> R
         if !is_locked {
             return Err(MigrateError::Failed(failure));
         }
-        if begun.elapsed() > PATIENCE {
+        if begun.elapsed() > TIMEOUT {
             return Err(MigrateError::Locked(name));
         }
         tracing::warn!(

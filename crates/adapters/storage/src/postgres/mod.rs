@@ -22,14 +22,14 @@ use std::time::Duration;
 use diesel::migration::MigrationSource;
 use forecourt_kernel::{BusinessId, StoreResult};
 
-pub use conn::{Conn, Flight};
+pub use conn::{Conn, Pipeline};
 pub use pool::Reader;
 pub use session::Session;
 
 use crate::config::Config;
 use crate::error::{MigrateError, OpenError};
 use crate::pool::{Effort, PoolStatus, WriteStats};
-use crate::shares::{OWN_TURNS, Shares};
+use crate::shares::{OWN_TURNS, TenantLimiter};
 use crate::state::DatabaseState;
 use crate::totals::Totals;
 use crate::version_check::VersionCheck;
@@ -57,7 +57,7 @@ struct Shared {
     endpoint: Arc<Endpoint>,
     registry: Registry,
     /// Those who write, by business.
-    writers: Shares,
+    writers: TenantLimiter,
     faults: Arc<Faults>,
     probe: Probe,
     totals: Arc<Totals>,
@@ -72,7 +72,7 @@ impl Engine {
             endpoint: Arc::new(Endpoint::new(&config.url, config)?),
             config: config.clone(),
             registry: Registry::default(),
-            writers: Shares::new(WRITERS_OF_A_BUSINESS),
+            writers: TenantLimiter::new(WRITERS_OF_A_BUSINESS),
             faults: Arc::default(),
             probe: Probe::default(),
             totals: Arc::default(),
@@ -162,7 +162,7 @@ impl Engine {
     }
 
     /// In whose order the sessions of a business go that may share a transaction.
-    pub(crate) fn turns(&self) -> Option<(Shares, Duration)> {
+    pub(crate) fn turns(&self) -> Option<(TenantLimiter, Duration)> {
         let turns = self.shared.writers.turns();
         Some((turns, OWN_TURNS * self.shared.config.wait))
     }
@@ -194,7 +194,7 @@ impl Engine {
             version_check,
             ..
         } = self.shared.as_ref();
-        faults.verdict.get(probe.ask(endpoint, faults, version_check)).await
+        faults.readiness.get(probe.ask(endpoint, faults, version_check)).await
     }
 
     /// Settings of the server by which it may lose what it has confirmed.

@@ -24,7 +24,7 @@ use super::timeline;
 use crate::config::Config;
 use crate::error::{OpenError, other, store_error, unavailable};
 use crate::pool::{Effort, PoolStatus, WriteStats};
-use crate::shares::{OWN_TURNS, Place, Shares};
+use crate::shares::{OWN_TURNS, Permit, TenantLimiter};
 use crate::state::DatabaseState;
 
 type Manager = AsyncDieselConnectionManager<Link>;
@@ -36,7 +36,7 @@ pub(super) struct Pool {
     /// For everything between asking and having: a free place, a connection, its set-up.
     wait: Duration,
     /// Half of the connections at most are lent to the readers of one business.
-    readers: Shares,
+    readers: TenantLimiter,
     /// A quarter of the connections is never lent to writers, who may wait for one another.
     writers: Arc<Semaphore>,
     faults: Arc<Faults>,
@@ -73,7 +73,7 @@ impl Pool {
         Ok(Self {
             connections: connections.map_err(|error| OpenError::Pool(error.into()))?,
             wait: config.wait,
-            readers: Shares::new(size / 2),
+            readers: TenantLimiter::new(size / 2),
             writers: Arc::new(Semaphore::new(size - size / 4)),
             faults: Arc::clone(faults),
         })
@@ -96,7 +96,7 @@ impl Pool {
     pub(super) async fn writer(
         &self,
         business: Option<BusinessId>,
-        writers: &Shares,
+        writers: &TenantLimiter,
     ) -> StoreResult<(Conn, WriterPlace)> {
         let place = writers.take(business, Instant::now() + OWN_TURNS * self.wait).await?;
         let deadline = Instant::now() + self.wait;
@@ -126,7 +126,7 @@ impl Pool {
 /// A place among those who write, which is given back when it is dropped.
 pub(super) struct WriterPlace {
     _permit: OwnedSemaphorePermit,
-    _place: Option<Place>,
+    _place: Option<Permit>,
 }
 
 fn pool_error(error: PoolError) -> StoreError {
@@ -147,7 +147,7 @@ fn pool_error(error: PoolError) -> StoreError {
 pub struct Reader(ScopeGuard<Lent, fn(Lent)>);
 
 /// The connection, and its place among those who read.
-type Lent = (Conn, Option<Place>);
+type Lent = (Conn, Option<Permit>);
 
 impl Reader {
     /// Whether statements of this effort may run on it. Always: the database server runs them, on no thread of ours.
@@ -173,13 +173,13 @@ impl DerefMut for Reader {
 /// Knows every pool that there is, for the gauges.
 #[derive(Default)]
 pub(super) struct Registry {
-    pools: Mutex<Vec<Known>>,
+    pools: Mutex<Vec<RegisteredPool>>,
     commits: AtomicU64,
 }
 
-struct Known {
+struct RegisteredPool {
     connections: ::deadpool::managed::WeakPool<Manager>,
-    readers: Shares,
+    readers: TenantLimiter,
 }
 
 impl Registry {
@@ -191,10 +191,13 @@ impl Registry {
         state: &Arc<DatabaseState>,
     ) -> Result<Pool, OpenError> {
         let pool = Pool::new(endpoint, config, faults, state)?;
-        self.pools.lock().unwrap_or_else(PoisonError::into_inner).push(Known {
-            connections: pool.connections.weak(),
-            readers: pool.readers.clone(),
-        });
+        self.pools
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(RegisteredPool {
+                connections: pool.connections.weak(),
+                readers: pool.readers.clone(),
+            });
         Ok(pool)
     }
 

@@ -14,21 +14,21 @@ use tokio_postgres::error::SqlState;
 use super::connect::Endpoint;
 use super::link::{Link, hinders_writing};
 use crate::error::{store_error, unavailable};
-use crate::readiness::Verdict;
+use crate::readiness::ReadinessCache;
 use crate::version_check::{LEAST_VERSION, VersionCheck};
 
 /// Whether writes have failed lately for a reason that hinders all of them.
 #[derive(Default)]
 pub(super) struct Faults {
     noted: AtomicBool,
-    pub(super) verdict: Verdict,
+    pub(super) readiness: ReadinessCache,
 }
 
 impl Faults {
     pub(super) fn note(&self, refusal: Option<&SqlState>) {
         if refusal.is_some_and(hinders_writing) {
             self.noted.store(true, Ordering::Relaxed);
-            self.verdict.forget();
+            self.readiness.forget();
         }
     }
 }

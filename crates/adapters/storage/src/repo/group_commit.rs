@@ -17,21 +17,21 @@ use tokio::time::Instant;
 
 use super::Engine;
 use super::transaction::Transaction;
-use crate::shares::{Place, Shares};
+use crate::shares::{Permit, TenantLimiter};
 use crate::sync::{Mutex, MutexGuard};
 
 /// How many sessions share a transaction at most.
 pub(super) const MEMBERS: usize = 64;
 
 /// For how long a business's sessions commit each for itself after a shared transaction failed.
-const APART: Duration = Duration::from_secs(1);
+const GROUP_BACKOFF: Duration = Duration::from_secs(1);
 
 /// The transactions that wait for the next session of their business.
 #[derive(Clone)]
 pub(crate) struct GroupCommit(Arc<Inner>);
 
 struct Inner {
-    turns: Shares,
+    turns: TenantLimiter,
     wait: Duration,
     /// One at most for each business; touched only by the session that has the turn.
     open: Mutex<HashMap<BusinessId, Transaction>>,
@@ -40,10 +40,10 @@ struct Inner {
 }
 
 /// A session's turn: no other session of the business writes through this handle meanwhile.
-pub(super) struct Turn {
+pub(super) struct GroupTurn {
     group: GroupCommit,
     business: BusinessId,
-    place: Option<Place>,
+    place: Option<Permit>,
 }
 
 impl GroupCommit {
@@ -63,9 +63,9 @@ impl GroupCommit {
     ///
     /// # Errors
     /// `Unavailable` if it does not come in time, or too many wait already.
-    pub(super) async fn enter(&self, business: BusinessId) -> StoreResult<(Turn, Option<Transaction>)> {
+    pub(super) async fn enter(&self, business: BusinessId) -> StoreResult<(GroupTurn, Option<Transaction>)> {
         let deadline = Instant::now() + self.0.wait;
-        let turn = Turn {
+        let turn = GroupTurn {
             group: self.clone(),
             business,
             place: self.0.turns.take(Some(business), deadline).await?,
@@ -83,7 +83,7 @@ impl GroupCommit {
     }
 }
 
-impl Turn {
+impl GroupTurn {
     fn take(&self) -> Option<Transaction> {
         self.group.open().remove(&self.business)
     }
@@ -95,13 +95,15 @@ impl Turn {
 
     /// How many sessions wait for theirs, as far as they may join.
     pub(super) fn waiting(&self) -> usize {
-        self.place.as_ref().map_or(0, Place::awaited_by).min(MEMBERS - 1)
+        self.place.as_ref().map_or(0, Permit::awaited_by).min(MEMBERS - 1)
     }
 
     /// Whether the business's sessions go without each other for a while.
     pub(super) fn is_apart(&self) -> bool {
         let mut failed = self.group.failed();
-        let apart = failed.get(&self.business).is_some_and(|at| at.elapsed() < APART);
+        let apart = failed
+            .get(&self.business)
+            .is_some_and(|at| at.elapsed() < GROUP_BACKOFF);
         if !apart {
             failed.remove(&self.business);
         }
@@ -129,7 +131,7 @@ impl Turn {
 
     /// Gives the place back at once; the future takes the transaction that is left open when those who wait now have joined it.
     pub(super) fn wait_for_others(mut self) -> impl Future<Output = Option<(Transaction, Self)>> + Send {
-        let requeued = self.place.take().map(Place::requeue);
+        let requeued = self.place.take().map(Permit::requeue);
         async move {
             self.place = requeued?.await.ok();
             // One that was full was committed by then.

@@ -40,7 +40,7 @@ impl IdempotencyStore for Writing {
                 idempotency_keys::status,
                 idempotency_keys::body,
             ))
-            .get_optional(self.conn_to_look_up().await?)
+            .get_optional(self.shared_conn().await?)
             .await?;
         let Some((created, stored, status, body)) = stored else {
             return Ok(KeyUse::Free);

@@ -19,13 +19,13 @@ use crate::statement::{Prepare as _, RunQueryDsl, Select, Sql, Value};
 use crate::totals::{Counted, Totals};
 
 /// Of so many values of a column each is read by itself, in order, and then they are merged.
-const MERGED: usize = 16;
+const MAX_UNION_BRANCHES: usize = 16;
 
 /// More records than this are not looked up one by one: to read all of a business takes no longer.
-const MANY: i64 = 10_000;
+const CANDIDATE_LIMIT: i64 = 10_000;
 
 /// So many entries of an index are looked at in a fraction of a millisecond.
-const FEW: i64 = 1000;
+const INLINE_SCAN_ROWS: i64 = 1000;
 
 /// Usual page sizes. These stand in the text of a statement, where a planner sees them.
 const USUAL_PER_PAGE: [i64; 8] = [10, 20, 25, 50, 100, 200, 250, 500];
@@ -69,15 +69,15 @@ pub(super) async fn find(session: &mut impl Reads, selection: &Selection, reques
     let limit = request.wanted();
     // So many records are looked at in order until a page is full; the other way all that pass are sorted.
     let wanted = offset.saturating_add(limit);
-    list.is_common = counted.is_some_and(|counted| {
+    list.scan_in_id_order = counted.is_some_and(|counted| {
         let Counted { total, of, .. } = counted;
         total.saturating_mul(total) > wanted.saturating_mul(of)
     });
-    if list.entries(counted.or(remembered), wanted) > FEW {
+    if list.entries(counted.or(remembered), wanted) > INLINE_SCAN_ROWS {
         session.expect_work().await?;
     }
     list.few = match counted {
-        _ if list.is_common => None,
+        _ if list.scan_in_id_order => None,
         Some(Counted { narrowed, .. }) => {
             narrowed.and_then(|which| search::candidates(selection).into_iter().nth(which))
         }
@@ -157,7 +157,7 @@ struct List<'a> {
     /// A query for the ids of few records. All that pass are among them.
     few: Option<Sql<BigInt>>,
     /// Whether many records pass.
-    is_common: bool,
+    scan_in_id_order: bool,
 }
 
 impl<'a> List<'a> {
@@ -171,7 +171,7 @@ impl<'a> List<'a> {
                 created: Some(selection.created),
                 before: None,
                 few: None,
-                is_common: false,
+                scan_in_id_order: false,
             });
         }
         let first = match from {
@@ -189,7 +189,7 @@ impl<'a> List<'a> {
             created: None,
             before: None,
             few: None,
-            is_common: false,
+            scan_in_id_order: false,
         })
     }
 
@@ -197,9 +197,13 @@ impl<'a> List<'a> {
     async fn narrow(&mut self, conn: &mut Conn) -> StoreResult<Option<usize>> {
         for (number, ids) in search::candidates(self.selection).into_iter().enumerate() {
             let mut found: Sql<BigInt> = Sql::new("SELECT count(*) FROM (");
-            found.append(ids.clone()).sql(" LIMIT ").bind(MANY).sql(") AS found");
+            found
+                .append(ids.clone())
+                .sql(" LIMIT ")
+                .bind(CANDIDATE_LIMIT)
+                .sql(") AS found");
             let found: i64 = found.get_result(conn).await?;
-            if found < MANY {
+            if found < CANDIDATE_LIMIT {
                 self.few = Some(ids);
                 return Ok(Some(number));
             }
@@ -250,8 +254,8 @@ impl<'a> List<'a> {
             _ if self.created.is_some() => i64::MAX,
             _ if self.is_sorted() && !has_others => wanted,
             // How many pass says nothing of how many an index finds for one of the conditions.
-            _ if !self.is_common && (has_patterns || has_others && !self.is_sorted()) => i64::MAX,
-            Some(Counted { total, of, .. }) if self.is_common || self.is_sorted() => {
+            _ if !self.scan_in_id_order && (has_patterns || has_others && !self.is_sorted()) => i64::MAX,
+            Some(Counted { total, of, .. }) if self.scan_in_id_order || self.is_sorted() => {
                 wanted.saturating_mul(of) / total.max(1)
             }
             Some(counted) => counted.total,
@@ -299,7 +303,7 @@ impl<'a> List<'a> {
         match self.any_of().filter(|_| is_sorted) {
             None => {
                 ids.sql(&select)
-                    .append(self.passing(None, self.is_common && !is_sorted));
+                    .append(self.passing(None, self.scan_in_id_order && !is_sorted));
             }
             Some([]) => {
                 ids.sql(&select).append(self.passing(None, false));
@@ -317,7 +321,7 @@ impl<'a> List<'a> {
             }
         }
         ids.sql(" ORDER BY ");
-        if !is_sorted && !self.is_common && self.few.is_none() {
+        if !is_sorted && !self.scan_in_id_order && self.few.is_none() {
             ids.sql(dialect::SORTED);
         }
         ids.sql("id DESC");
@@ -340,7 +344,7 @@ impl<'a> List<'a> {
     /// The values of which a column is to have one.
     fn any_of(&self) -> Option<&'a [Value]> {
         self.selection.conditions.iter().find_map(|condition| match condition {
-            Condition::AnyOf(_, values) if values.len() <= MERGED => Some(values.as_slice()),
+            Condition::AnyOf(_, values) if values.len() <= MAX_UNION_BRANCHES => Some(values.as_slice()),
             _ => None,
         })
     }
@@ -441,7 +445,7 @@ impl<'a> List<'a> {
         }
         if let Some(before) = self.before {
             // What is sorted is found by what it is, wherever the page begins.
-            let hidden = hide(!self.is_sorted() && !self.is_common);
+            let hidden = hide(!self.is_sorted() && !self.scan_in_id_order);
             sql.sql(&format!(" AND {hidden}{source_id} < ")).bind(before);
         }
         if conditions.len() > 1 || conditions.iter().any(is_unordered) {

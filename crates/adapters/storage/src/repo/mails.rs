@@ -137,10 +137,7 @@ impl Writing {
     /// At most so many businesses with due mails, beginning behind one of them and going round.
     async fn businesses_with_mails(&mut self, after: i64, now: i64, limit: usize) -> StoreResult<Vec<i64>> {
         let due = mails::table.filter(mails::due.le(now)).order(mails::due).limit(1);
-        let first: Option<i64> = due
-            .select(mails::id)
-            .get_optional(self.conn_after_sending().await?)
-            .await?;
+        let first: Option<i64> = due.select(mails::id).get_optional(self.flushed_conn().await?).await?;
         let mut found = Vec::new();
         if first.is_none() {
             return Ok(found);

@@ -22,7 +22,7 @@
 //! have not, and those who go through all businesses, lock what is free and leave the rest for the next time (`skip_locked!`). A row
 //! that refers to another one locks that too, as little as the server can, and a row that goes takes those along that refer to it.
 
-use super::{Conn, Db, Engine, Flight, Reader, Session, deliveries, dialect, search};
+use super::{Conn, Db, Engine, Pipeline, Reader, Session, deliveries, dialect, search};
 
 mod accounts;
 mod age;

@@ -1,7 +1,7 @@
 //! Sessions: one reads, or writes a transaction.
 //!
 //! A session that writes buffers what nothing reads back before its end, and flushes it with the commit: none of that needs an
-//! answer, all of it leaves in one flight, and the row that numbers a business's leads and events is locked late.
+//! answer, all of it leaves in one pipeline, and the row that numbers a business's leads and events is locked late.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -16,12 +16,12 @@ use forecourt_dealership as dealership;
 use forecourt_kernel::{BusinessId, Epoch, Event, EventSequence, NewEvent, StoreError, StoreResult};
 use tokio::sync::oneshot;
 
-use super::group_commit::{GroupCommit, MEMBERS, Turn};
+use super::group_commit::{GroupCommit, GroupTurn, MEMBERS};
 use super::transaction::{Failure, Mark, Transaction};
 use super::webhooks::due::advance_due;
 use super::webhooks::fan_out::FanOut;
 use super::write_buffer::{LockedCounters, WriteBuffer};
-use super::{Conn, Engine, Flight, Reader, Session, dialect};
+use super::{Conn, Engine, Pipeline, Reader, Session, dialect};
 use crate::Dependencies;
 use crate::error::{other, store_error};
 use crate::models::{EventRow, Numbers};
@@ -45,17 +45,17 @@ pub(super) struct Writing {
     pub(super) dependencies: Arc<Dependencies>,
     business: Option<BusinessId>,
     pub(super) transaction: Transaction,
-    saved: Option<Saved>,
+    savepoint: Option<Savepoint>,
     /// Where sessions of the business may share a transaction.
-    turn: Option<Turn>,
+    turn: Option<GroupTurn>,
     /// How far a transaction of others had come when this session joined it.
     joined: Option<Mark>,
     /// This session cannot be undone without those whose transaction it joined.
-    is_bound: bool,
+    cannot_detach: bool,
 }
 
 /// A point to return to.
-struct Saved {
+struct Savepoint {
     mark: Mark,
     /// The database knows of it: it need not before the next statement.
     is_set: bool,
@@ -125,7 +125,7 @@ impl Reads for Reading {
 
 impl Reads for Writing {
     async fn conn(&mut self) -> StoreResult<&mut Conn> {
-        self.conn_after_sending().await
+        self.flushed_conn().await
     }
 
     async fn expect_work(&mut self) -> StoreResult<()> {
@@ -149,10 +149,10 @@ impl Writing {
             dependencies,
             business,
             transaction: Transaction::default(),
-            saved: None,
+            savepoint: None,
             turn: None,
             joined: None,
-            is_bound: false,
+            cannot_detach: false,
         }
     }
 
@@ -178,9 +178,9 @@ impl Writing {
 
     /// The connection, for a statement that buffered writes do not concern.
     pub(super) async fn conn(&mut self) -> StoreResult<&mut Conn> {
-        self.part();
+        self.leave_group();
         let is_shared = self.joined.is_some();
-        if let Some(saved) = self.saved.as_mut().filter(|saved| !saved.is_set) {
+        if let Some(saved) = self.savepoint.as_mut().filter(|saved| !saved.is_set) {
             saved.is_set = true;
             if is_shared {
                 saved.is_late = self.transaction.is_beyond(&saved.mark);
@@ -195,12 +195,12 @@ impl Writing {
 
     /// The connection, for a statement that changes and locks nothing, and that reads nothing this session has written: other
     /// sessions go on sharing the transaction with this one.
-    pub(super) async fn conn_to_look_up(&mut self) -> StoreResult<&mut Conn> {
+    pub(super) async fn shared_conn(&mut self) -> StoreResult<&mut Conn> {
         Ok(self.session().await?)
     }
 
     /// The connection, to read back what may have been buffered.
-    pub(super) async fn conn_after_sending(&mut self) -> StoreResult<&mut Conn> {
+    pub(super) async fn flushed_conn(&mut self) -> StoreResult<&mut Conn> {
         self.flush().await?;
         self.conn().await
     }
@@ -214,7 +214,7 @@ impl Writing {
 
     /// Has the savepoint be one of the transaction that there is now.
     fn restart_savepoint(&mut self) {
-        if let Some(saved) = &mut self.saved {
+        if let Some(saved) = &mut self.savepoint {
             saved.mark = self.transaction.mark();
         }
     }
@@ -240,8 +240,8 @@ impl Writing {
 
 /// What follows what is sent.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Then {
-    GoOn,
+enum FlushMode {
+    Continue,
     Commit,
 }
 
@@ -301,7 +301,7 @@ impl Writing {
     /// join this one.
     async fn reserve_leads(&mut self, business: BusinessId) -> StoreResult<i64> {
         self.flush().await?;
-        let waiting = self.turn.as_ref().map_or(0, Turn::waiting);
+        let waiting = self.turn.as_ref().map_or(0, GroupTurn::waiting);
         // More may come while the lock is waited for.
         let count = if waiting == 0 {
             1
@@ -338,16 +338,16 @@ impl Writing {
 
     /// Flushes the buffer. It comes before every read that buffered writes may change.
     pub(super) async fn flush(&mut self) -> StoreResult<()> {
-        self.flush_and(Then::GoOn).await.map(drop)
+        self.flush_with(FlushMode::Continue).await.map(drop)
     }
 
     /// Flushes the buffer as the last of the transaction; `true` if that was its end.
     async fn flush_at_end(&mut self) -> StoreResult<bool> {
-        self.flush_and(Then::Commit).await
+        self.flush_with(FlushMode::Commit).await
     }
 
-    async fn flush_and(&mut self, then: Then) -> StoreResult<bool> {
-        self.part();
+    async fn flush_with(&mut self, mode: FlushMode) -> StoreResult<bool> {
+        self.leave_group();
         if self.transaction.buffer.business.is_none() {
             return self.send_numbers().await.map(|()| false);
         }
@@ -385,14 +385,14 @@ impl Writing {
         let numbers = self.changed_numbers();
         // Deliveries to webhooks need more statements, before the commit.
         let is_all = subscribers == 0 && self.transaction.summary.queued.is_empty();
-        let mut flight = Flight::new(self.conn().await?);
+        let mut pipeline = Pipeline::new(self.conn().await?);
         for (id, row) in new_leads {
-            flight
+            pipeline
                 .send(diesel::insert_into(leads::table).values((leads::id.eq(id), row)))
                 .await;
         }
         if let Some((business, numbers)) = numbers {
-            flight
+            pipeline
                 .send(
                     diesel::update(business_counters::table.find(business))
                         .set(numbers)
@@ -402,10 +402,10 @@ impl Writing {
         }
         for event in &recorded {
             let row = EventRow::new(business, event);
-            flight.send(diesel::insert_into(events::table).values(row)).await;
+            pipeline.send(diesel::insert_into(events::table).values(row)).await;
         }
         for row in new_mails {
-            flight.send(diesel::insert_into(mails::table).values(row)).await;
+            pipeline.send(diesel::insert_into(mails::table).values(row)).await;
         }
         for row in assessments {
             // It waits once, and as if it had never been tried.
@@ -418,18 +418,18 @@ impl Writing {
                     lead_assessments::attempts.eq(excluded(lead_assessments::attempts)),
                 ))
                 .prepared();
-            flight.send(waiting).await;
+            pipeline.send(waiting).await;
         }
         for row in answers {
-            flight
+            pipeline
                 .send(diesel::insert_into(idempotency_keys::table).values(row))
                 .await;
         }
-        let landed = match then {
-            Then::Commit if is_all => flight.land_with_commit().await,
-            Then::Commit | Then::GoOn => flight.land().await.map(|()| false),
+        let finished = match mode {
+            FlushMode::Commit if is_all => pipeline.finish_with_commit().await,
+            FlushMode::Commit | FlushMode::Continue => pipeline.finish().await.map(|()| false),
         };
-        let committed = landed.map_err(|error| match store_error(error) {
+        let committed = finished.map_err(|error| match store_error(error) {
             // Another server did the same request meanwhile: done again, it gets that one's answer.
             StoreError::Duplicate(constraint) if constraint.starts_with("idempotency_keys") => StoreError::Conflict,
             failure => failure,
@@ -488,11 +488,11 @@ impl Writing {
 impl Writing {
     /// Makes sure that the next statement concerns no other session: those whose transaction this session joined commit without
     /// it, or, if it has buffered something already, fail with it.
-    fn part(&mut self) {
+    fn leave_group(&mut self) {
         let Some(mark) = self.joined.take() else { return };
-        if self.is_bound || self.transaction.is_beyond(&mark) {
+        if self.cannot_detach || self.transaction.is_beyond(&mark) {
             self.joined = Some(mark);
-            self.is_bound = true;
+            self.cannot_detach = true;
             return;
         }
         let theirs = mem::take(&mut self.transaction);
@@ -536,7 +536,7 @@ impl Writing {
 
     /// Undoes what this session did; it ends with the others if it has joined them, since it may have read what they wrote.
     async fn roll_back_in_group(mut self) -> StoreResult<()> {
-        if self.is_bound {
+        if self.cannot_detach {
             // The others are undone with it, so what it has read of theirs was never there.
             return Err(StoreError::Conflict);
         }
@@ -551,7 +551,7 @@ impl Writing {
     }
 
     /// Has the transaction that is left open committed once those who wait now have joined it.
-    fn commit_later(self, turn: Turn) {
+    fn commit_later(self, turn: GroupTurn) {
         let others = turn.wait_for_others();
         tokio::spawn(async move {
             if let Some((transaction, turn)) = others.await {
@@ -561,7 +561,7 @@ impl Writing {
     }
 
     /// Commits a transaction that was shared, and notifies its members.
-    async fn commit_shared(mut self, mut transaction: Transaction, mut turn: Turn) {
+    async fn commit_shared(mut self, mut transaction: Transaction, mut turn: GroupTurn) {
         turn.give_place_back();
         let members = mem::take(&mut transaction.members);
         self.transaction = transaction;
@@ -583,7 +583,7 @@ impl dealership::Session for Writing {
         if self.joined.as_ref().is_none_or(|mark| self.transaction.is_beyond(mark)) {
             self.flush().await?;
         }
-        self.saved = Some(Saved {
+        self.savepoint = Some(Savepoint {
             mark: self.transaction.mark(),
             is_set: false,
             is_late: false,
@@ -592,7 +592,7 @@ impl dealership::Session for Writing {
     }
 
     async fn rollback_to_savepoint(&mut self) -> StoreResult<()> {
-        let Some(Saved { mark, is_set, is_late }) = self.saved.take() else {
+        let Some(Savepoint { mark, is_set, is_late }) = self.savepoint.take() else {
             return Err(other("there is no savepoint"));
         };
         if is_late {
@@ -618,7 +618,7 @@ impl Drop for Writing {
     /// A session that was not committed leaves a transaction that it joined as it was.
     fn drop(&mut self) {
         if let (Some(mark), Some(turn)) = (self.joined.take(), &self.turn) {
-            if !self.is_bound {
+            if !self.cannot_detach {
                 self.transaction.return_to(mark);
                 turn.leave_open(mem::take(&mut self.transaction));
                 return;

@@ -118,12 +118,12 @@ impl SpawnBlocking for Runtime {
 }
 
 /// Statements that need no answer of their own. On SQLite there is no round trip to save: each runs when it is sent.
-pub struct Flight<'a> {
+pub struct Pipeline<'a> {
     conn: &'a mut Conn,
     outcome: QueryResult<()>,
 }
 
-impl<'a> Flight<'a> {
+impl<'a> Pipeline<'a> {
     pub(super) fn new(conn: &'a mut Conn) -> Self {
         Self { conn, outcome: Ok(()) }
     }
@@ -138,17 +138,17 @@ impl<'a> Flight<'a> {
         }
     }
 
-    /// As [`Flight::land`]. `false`, since many sessions share one end of the transaction.
+    /// As [`Pipeline::finish`]. `false`, since many sessions share one end of the transaction.
     ///
     /// # Errors
-    /// As for [`Flight::land`].
-    pub(super) async fn land_with_commit(self) -> QueryResult<bool> {
-        self.land().await.map(|()| false)
+    /// As for [`Pipeline::finish`].
+    pub(super) async fn finish_with_commit(self) -> QueryResult<bool> {
+        self.finish().await.map(|()| false)
     }
 
     /// # Errors
     /// The first failure.
-    pub(super) async fn land(self) -> QueryResult<()> {
+    pub(super) async fn finish(self) -> QueryResult<()> {
         self.outcome
     }
 }

@@ -33,15 +33,15 @@ use diesel_async::SimpleAsyncConnection as _;
 use forecourt_kernel::{BoxError, BusinessId, StoreResult};
 use tokio::task::spawn_blocking;
 
-pub use conn::{Conn, Flight, Runtime};
+pub use conn::{Conn, Pipeline, Runtime};
 pub use readers::Reader;
 pub use session::Session;
 
 use crate::config::Config;
 use crate::error::{MigrateError, OpenError, store_error};
 use crate::pool::{Effort, PoolStatus, WriteStats};
-use crate::readiness::Verdict;
-use crate::shares::Shares;
+use crate::readiness::ReadinessCache;
+use crate::shares::TenantLimiter;
 use crate::state::DatabaseState;
 use crate::totals::Totals;
 use crate::version_check::{LEAST_VERSION, VersionCheck};
@@ -60,7 +60,7 @@ pub struct Engine {
     writer: Arc<WriterHandle>,
     file: Arc<File>,
     totals: Arc<Totals>,
-    verdict: Arc<Verdict>,
+    readiness: Arc<ReadinessCache>,
     version_check: Arc<VersionCheck>,
     state: Arc<DatabaseState>,
 }
@@ -91,16 +91,16 @@ impl Engine {
             move || open_first(&file)
         });
         let (writer, reader) = opened.await.map_err(|failure| file.failed(failure.into()))??;
-        let verdict = Arc::<Verdict>::default();
+        let readiness = Arc::<ReadinessCache>::default();
         Ok(Self {
             readers: Arc::new(Readers::new(Arc::clone(&file), reader, config.pool_size)),
             writer: Arc::new(
-                WriterHandle::new(writer, Arc::clone(&file), Arc::clone(&verdict))
+                WriterHandle::new(writer, Arc::clone(&file), Arc::clone(&readiness))
                     .map_err(|failure| file.failed(failure.into()))?,
             ),
             file,
             totals: Arc::default(),
-            verdict,
+            readiness,
             version_check: Arc::default(),
             state: Arc::default(),
         })
@@ -155,7 +155,7 @@ impl Engine {
 
     /// In whose order the sessions of a business go that may share a transaction: none, since all sessions share the
     /// writer's transactions anyway.
-    pub(crate) fn turns(&self) -> Option<(Shares, Duration)> {
+    pub(crate) fn turns(&self) -> Option<(TenantLimiter, Duration)> {
         None
     }
 
@@ -196,7 +196,7 @@ impl Engine {
             self.version_check.verdict()?;
             WriterHandle::try_out(&self.writer).await
         };
-        self.verdict.get(ask).await
+        self.readiness.get(ask).await
     }
 
     /// Does what the database needs now and then: gathers the statistics of the tables that have changed much since that was

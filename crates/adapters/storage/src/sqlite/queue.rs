@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout};
 
 use crate::error::unavailable;
-use crate::pool::LONGEST_QUEUE;
+use crate::pool::MAX_QUEUE;
 use crate::shares::OWN_TURNS;
 use crate::sync::{Mutex, MutexGuard};
 
@@ -145,10 +145,10 @@ impl State {
 
     fn join(&mut self, business: Option<BusinessId>) -> StoreResult<oneshot::Receiver<Turn>> {
         let queue = self.waiting.entry(business).or_default();
-        if queue.len() >= LONGEST_QUEUE {
+        if queue.len() >= MAX_QUEUE {
             queue.retain(|waiter| !waiter.is_closed());
         }
-        if queue.len() >= LONGEST_QUEUE {
+        if queue.len() >= MAX_QUEUE {
             return Err(unavailable("too many requests of this business wait to write"));
         }
         if queue.is_empty() && !self.rotation.contains(&business) {
@@ -292,7 +292,7 @@ mod tests {
     async fn a_queue_has_an_end() {
         let queue = Arc::new(WriteQueue::default());
         let held = queue.enter(None, TIMEOUT, nothing).await.unwrap();
-        let crowd: Vec<_> = (0..LONGEST_QUEUE).map(|_| waiting(&queue, 1)).collect();
+        let crowd: Vec<_> = (0..MAX_QUEUE).map(|_| waiting(&queue, 1)).collect();
         let one_more = queue.enter(Some(BusinessId::new(1)), TIMEOUT, nothing).await;
         assert!(matches!(one_more, Err(StoreError::Unavailable(_))));
         let late = queue.enter(Some(BusinessId::new(2)), Duration::ZERO, nothing).await;

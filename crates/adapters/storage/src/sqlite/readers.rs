@@ -15,8 +15,8 @@ use tokio::time::{Instant, timeout_at};
 use super::File;
 use super::conn::{Conn, Link, Role};
 use crate::error::{other, unavailable};
-use crate::pool::{Effort, LONGEST_QUEUE, PoolStatus};
-use crate::shares::{OWN_TURNS, Place, Shares};
+use crate::pool::{Effort, MAX_QUEUE, PoolStatus};
+use crate::shares::{OWN_TURNS, Permit, TenantLimiter};
 
 /// How many heavy checkouts there may be at once, so that they leave cores and memory to the light ones.
 const HEAVY: usize = 4;
@@ -32,7 +32,7 @@ pub(super) struct Readers {
     light: Semaphore,
     heavy: Semaphore,
     /// Half of the heavy checkouts at most are of one business.
-    heavy_shares: Shares,
+    heavy_shares: TenantLimiter,
     waiting: AtomicUsize,
 }
 
@@ -45,7 +45,7 @@ impl Readers {
             open: AtomicUsize::new(1),
             light: Semaphore::new(light.max(1)),
             heavy: Semaphore::new(HEAVY),
-            heavy_shares: Shares::new(HEAVY / 2),
+            heavy_shares: TenantLimiter::new(HEAVY / 2),
             waiting: AtomicUsize::new(0),
         }
     }
@@ -64,7 +64,7 @@ impl Readers {
         let permit = match permits.try_acquire() {
             Ok(permit) => permit,
             Err(_) => {
-                if this.waiting.fetch_add(1, Ordering::Relaxed) >= LONGEST_QUEUE {
+                if this.waiting.fetch_add(1, Ordering::Relaxed) >= MAX_QUEUE {
                     this.waiting.fetch_sub(1, Ordering::Relaxed);
                     return Err(unavailable("too many requests wait to read the SQLite file"));
                 }
@@ -153,7 +153,7 @@ struct Lease {
     /// That of the readers when it was lent.
     generation: usize,
     effort: Effort,
-    place: Option<Place>,
+    place: Option<Permit>,
 }
 
 impl Lease {

@@ -21,9 +21,9 @@ const RELEASE: Command = Command("RELEASE inner");
 /// A unit of work: a savepoint within the transaction that is shared by all who write between two fsyncs.
 ///
 /// What it wrote is its own until [`commit`](Self::commit); dropped before that, it leaves no trace and no lock.
-pub struct Session(ScopeGuard<Turn, fn(Turn)>);
+pub struct Session(ScopeGuard<WriterLease, fn(WriterLease)>);
 
-struct Turn {
+struct WriterLease {
     // Dropped in this order: the next session to have the turn finds the writer free.
     writer: OwnedMutexGuard<Writer>,
     turn: queue::Turn,
@@ -32,7 +32,10 @@ struct Turn {
 
 impl Session {
     pub(super) fn new(writer: OwnedMutexGuard<Writer>, turn: queue::Turn, handle: Arc<WriterHandle>) -> Self {
-        Self(scopeguard::guard(Turn { writer, turn, handle }, Turn::abandon))
+        Self(scopeguard::guard(
+            WriterLease { writer, turn, handle },
+            WriterLease::abandon,
+        ))
     }
 
     pub(super) async fn enter(&mut self) -> StoreResult<()> {
@@ -49,7 +52,7 @@ impl Session {
     pub async fn commit(self) -> StoreResult<()> {
         let mut turn = ScopeGuard::into_inner(self.0);
         let left = turn.writer.leave();
-        let Turn { writer, turn, handle } = turn;
+        let WriterLease { writer, turn, handle } = turn;
         // The next one may write before this one's work is on the disk.
         drop(writer);
         drop(turn);
@@ -86,7 +89,7 @@ impl Session {
     pub async fn rollback_durably(self) -> StoreResult<()> {
         let mut turn = ScopeGuard::into_inner(self.0);
         let undone = turn.writer.undo_and_wait();
-        let Turn { writer, turn, handle } = turn;
+        let WriterLease { writer, turn, handle } = turn;
         drop(writer);
         drop(turn);
         let Some(outcome) = undone? else { return Ok(()) };
@@ -132,7 +135,7 @@ impl Session {
     }
 }
 
-impl Turn {
+impl WriterLease {
     fn abandon(mut self) {
         if !self.writer.link.is_running() {
             return self.undo();

@@ -18,7 +18,7 @@ use super::queue::WriteQueue;
 use super::session::Session;
 use crate::error::{hinders_writing, is_busy, store_error};
 use crate::pool::WriteStats;
-use crate::readiness::Verdict;
+use crate::readiness::ReadinessCache;
 
 const BEGIN: Command = Command("BEGIN IMMEDIATE");
 const COMMIT: Command = Command("COMMIT");
@@ -68,7 +68,7 @@ impl Counts {
 
 impl WriterHandle {
     /// Starts the thread that commits.
-    pub(super) fn new(link: Link, file: Arc<File>, verdict: Arc<Verdict>) -> io::Result<Self> {
+    pub(super) fn new(link: Link, file: Arc<File>, readiness: Arc<ReadinessCache>) -> io::Result<Self> {
         let counts = Arc::new(Counts::default());
         let writer = Writer {
             link,
@@ -78,7 +78,7 @@ impl WriterHandle {
             released: Vec::new(),
             counts: Arc::clone(&counts),
             file: Arc::clone(&file),
-            verdict,
+            readiness,
         };
         let writer = Arc::new(Mutex::new(writer));
         let queue = Arc::<WriteQueue>::default();
@@ -145,7 +145,7 @@ pub(super) struct Writer {
     released: Vec<oneshot::Sender<Outcome>>,
     counts: Arc<Counts>,
     file: Arc<File>,
-    verdict: Arc<Verdict>,
+    readiness: Arc<ReadinessCache>,
 }
 
 /// What became of a shared transaction.
@@ -156,7 +156,7 @@ impl Writer {
     pub(super) async fn enter(&mut self) -> StoreResult<()> {
         if !self.open {
             // Those who join are told by the commit.
-            self.file.identity.verify().inspect_err(|_| self.verdict.forget())?;
+            self.file.identity.verify().inspect_err(|_| self.readiness.forget())?;
         }
         if self.broken {
             let file = Arc::clone(&self.file);
@@ -261,7 +261,7 @@ impl Writer {
                 let outcome = self.file.identity.verify_written().map_err(CommitFailure::misplaced);
                 self.counts.prove(outcome.is_ok().then(Instant::now));
                 if outcome.is_err() {
-                    self.verdict.forget();
+                    self.readiness.forget();
                 }
                 (mem::take(&mut self.released), outcome)
             }
@@ -279,7 +279,7 @@ impl Writer {
     /// or fails in the midst of a statement.
     fn fail(&mut self, error: QueryError) -> CommitFailure {
         self.counts.prove(None);
-        self.verdict.forget();
+        self.readiness.forget();
         let failure = CommitFailure::undone(error);
         self.roll_back();
         for waiter in self.released.drain(..) {
@@ -293,7 +293,7 @@ impl Writer {
     fn note(&self, error: &QueryError) {
         if hinders_writing(error) {
             self.counts.prove(None);
-            self.verdict.forget();
+            self.readiness.forget();
         }
     }
 
@@ -305,7 +305,7 @@ impl Writer {
             tracing::warn!(error = %error, "the SQLite writer is opened anew after a failed rollback");
             self.broken = true;
             self.counts.prove(None);
-            self.verdict.forget();
+            self.readiness.forget();
         }
     }
 }

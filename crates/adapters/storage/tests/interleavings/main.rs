@@ -41,7 +41,7 @@ use tokio::time::Instant;
 
 use queue::WriteQueue;
 use repo::{Group, Outcome};
-use shares::Shares;
+use shares::TenantLimiter;
 
 /// For how long interleavings are tried in the suite.
 const TIME: Duration = Duration::from_secs(2);
@@ -103,7 +103,7 @@ impl Section {
 #[test]
 fn prove_fair_shares() {
     let tried = in_all_orders(|| {
-        let shares = Shares::new(2);
+        let shares = TenantLimiter::new(2);
         let sections = Arc::new([Section::default(), Section::default()]);
         let mut tasks = Vec::new();
         for number in 0..8 {

@@ -8,9 +8,9 @@ use shuttle::future::{JoinHandle, spawn, yield_now};
 use tokio::sync::oneshot;
 
 use crate::NEVER;
-use crate::shares::Shares;
+use crate::shares::TenantLimiter;
 use crate::sync::Mutex;
-use group_commit::{GroupCommit, MEMBERS, Turn};
+use group_commit::{GroupCommit, GroupTurn, MEMBERS};
 use transaction::Transaction;
 
 #[path = "../../src/repo/group_commit.rs"]
@@ -30,8 +30,8 @@ mod transaction {
 pub(crate) struct Engine;
 
 impl Engine {
-    fn turns(&self) -> Option<(Shares, Duration)> {
-        Some((Shares::new(8).turns(), NEVER))
+    fn turns(&self) -> Option<(TenantLimiter, Duration)> {
+        Some((TenantLimiter::new(8).turns(), NEVER))
     }
 }
 
@@ -96,7 +96,7 @@ impl Group {
         }
     }
 
-    fn commit_later(&self, turn: Turn) {
+    fn commit_later(&self, turn: GroupTurn) {
         let (others, group) = (turn.wait_for_others(), self.clone());
         let committing = spawn(async move {
             if let Some((transaction, turn)) = others.await {
@@ -106,7 +106,7 @@ impl Group {
         self.background.lock().unwrap().push(committing);
     }
 
-    async fn commit_shared(&self, mut transaction: Transaction, mut turn: Turn) {
+    async fn commit_shared(&self, mut transaction: Transaction, mut turn: GroupTurn) {
         turn.give_place_back();
         let members = std::mem::take(&mut transaction.members);
         self.commit(transaction).await;

@@ -6,7 +6,7 @@ use diesel::sql_types::Binary;
 use forecourt_contacts::BlockKey;
 use forecourt_kernel::{BusinessId, Person, StoreResult};
 
-use super::super::people::{Part, PersonalTexts, READ_AT_ONCE, next_rows};
+use super::super::people::{Budget, PersonalTexts, READ_AT_ONCE, next_rows};
 use super::super::session::Writing;
 use super::super::size::octet_length;
 use crate::personal::{
@@ -67,10 +67,10 @@ impl PersonalTexts for Notes {
         business: BusinessId,
         after: i64,
         person: &Person,
-        part: &mut Part,
+        budget: &mut Budget,
     ) -> StoreResult<Option<i64>> {
         let next = next_rows!(session, business, after, contact_notes, note)?;
-        let affordable = part.afford(&next);
+        let affordable = budget.afford(&next);
         let last = affordable.last().copied();
         let notes: Vec<(i64, String)> = contact_notes::table
             .filter(contact_notes::business_id.eq(business.get()))

@@ -84,7 +84,7 @@ macro_rules! page_of {
 }
 
 conversation_reader!(Reading, conn);
-conversation_reader!(Writing, conn_after_sending);
+conversation_reader!(Writing, flushed_conn);
 
 async fn exists_lead(conn: &mut Conn, business: BusinessId, lead: LeadId) -> StoreResult<bool> {
     let known = leads::table.find((business.get(), lead.get())).select(leads::id);
@@ -131,7 +131,7 @@ impl ConversationStore for Writing {
         let inserted = diesel::insert_into(lead_messages::table)
             .values(row)
             .returning(lead_messages::id);
-        let id: i64 = inserted.get_result(self.conn_after_sending().await?).await?;
+        let id: i64 = inserted.get_result(self.flushed_conn().await?).await?;
         Ok(LeadMessage {
             id: LeadMessageId::new(id),
             lead,
@@ -172,7 +172,7 @@ impl ConversationStore for Writing {
         let inserted = diesel::insert_into(lead_notes::table)
             .values(row)
             .returning(lead_notes::id);
-        let id: i64 = inserted.get_result(self.conn_after_sending().await?).await?;
+        let id: i64 = inserted.get_result(self.flushed_conn().await?).await?;
         Ok(LeadNote {
             id: LeadNoteId::new(id),
             lead,
@@ -251,9 +251,7 @@ impl ConversationStore for Writing {
     }
 
     async fn finish_assessment(&mut self, due: &DueAssessment) -> StoreResult<bool> {
-        let finished = diesel::delete(leased!(due))
-            .execute(self.conn_after_sending().await?)
-            .await?;
+        let finished = diesel::delete(leased!(due)).execute(self.flushed_conn().await?).await?;
         Ok(finished > 0)
     }
 
@@ -263,7 +261,7 @@ impl ConversationStore for Writing {
                 lead_assessments::due.eq(at.epoch_seconds()),
                 lead_assessments::attempts.eq(lead_assessments::attempts + 1),
             ))
-            .execute(self.conn_after_sending().await?)
+            .execute(self.flushed_conn().await?)
             .await
             .map(drop)
     }
@@ -272,9 +270,7 @@ impl ConversationStore for Writing {
         let some = lead_assessments::table
             .limit(limit.into())
             .select((lead_assessments::business_id, lead_assessments::lead_id));
-        let some: Vec<(i64, i64)> = dialect::skip_locked!(some)
-            .load(self.conn_after_sending().await?)
-            .await?;
+        let some: Vec<(i64, i64)> = dialect::skip_locked!(some).load(self.flushed_conn().await?).await?;
         let mut dropped = 0;
         for of_business in some.chunk_by(|one, next| one.0 == next.0) {
             let Some(&(business, _)) = of_business.first() else {
@@ -307,7 +303,7 @@ impl Writing {
                 .order(lead_assessments::business_id)
                 .limit(1)
                 .select(lead_assessments::business_id)
-                .get_optional(self.conn_after_sending().await?)
+                .get_optional(self.flushed_conn().await?)
                 .await?;
             match next {
                 Some(business) if is_round && business > after.get() => break,

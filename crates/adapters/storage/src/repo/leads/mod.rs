@@ -106,7 +106,7 @@ impl LeadReader for Reading {
 #[async_trait]
 impl LeadReader for Writing {
     async fn lead(&mut self, business: BusinessId, id: LeadId) -> StoreResult<Option<Lead>> {
-        lead(self.conn_after_sending().await?, business, id).await
+        lead(self.flushed_conn().await?, business, id).await
     }
 
     async fn leads(
@@ -149,7 +149,7 @@ impl LeadReader for Writing {
         lead: LeadId,
         request: &PageRequest,
     ) -> StoreResult<Option<Page<LeadVehicle>>> {
-        vehicles::page(self.conn_after_sending().await?, business, lead, request).await
+        vehicles::page(self.flushed_conn().await?, business, lead, request).await
     }
 }
 
@@ -160,7 +160,7 @@ impl LeadStore for Writing {
             .find((business.get(), id.get()))
             .select(LeadRow::as_select());
         let row = dialect::for_no_key_update!(query)
-            .get_optional(self.conn_after_sending().await?)
+            .get_optional(self.flushed_conn().await?)
             .await;
         row?.map(Lead::try_from).transpose()
     }
@@ -190,7 +190,7 @@ impl LeadStore for Writing {
             LeadValues::new(lead)?
         };
         let row = leads::table.find((business.get(), lead.id.get()));
-        let conn = self.conn_after_sending().await?;
+        let conn = self.flushed_conn().await?;
         let stored = dialect::stored!(conn, row, LeadValues)?;
         diesel::update(row)
             .set((
@@ -208,7 +208,7 @@ impl LeadStore for Writing {
         let row = leads::table.find((business.get(), id.get()));
         // In this order: its vehicles go with it, and a vehicle that is deleted takes its leads' along.
         let created: Option<i64> = dialect::for_update!(row.select(leads::created))
-            .get_optional(self.conn_after_sending().await?)
+            .get_optional(self.flushed_conn().await?)
             .await?;
         let Some(created) = created else {
             return Ok(());
@@ -246,7 +246,7 @@ impl LeadStore for Writing {
 
     async fn contacts_like(&mut self, business: BusinessId, keys: &SenderKeys) -> StoreResult<Vec<ContactSuggestion>> {
         // Most senders are strangers. They are looked up first, so that new leads of theirs can go on sharing a commit.
-        let found = contacts::of_sender(self.conn_to_look_up().await?, business, keys, false).await?;
+        let found = contacts::of_sender(self.shared_conn().await?, business, keys, false).await?;
         if found.len() != 1 {
             return Ok(found);
         }
@@ -275,7 +275,7 @@ impl LeadStore for Writing {
             .order(leads::reopens)
             .limit(limit.into())
             .select((leads::business_id, leads::id))
-            .load(self.conn_after_sending().await?)
+            .load(self.flushed_conn().await?)
             .await?;
         let each = |(business, lead)| DueReopening {
             business: BusinessId::new(business),

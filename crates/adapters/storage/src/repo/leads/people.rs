@@ -12,8 +12,8 @@ use forecourt_leads::{
 use serde_json::Value;
 
 use super::super::people::{
-    AttachedTexts, LEAD, Part, PersonalArea, PersonalTexts, READ_AT_ONCE, SUGGESTED, lock_rows, naming_rows, next_rows,
-    note_linked, of_changed_leads,
+    AttachedTexts, Budget, LEAD, PersonalArea, PersonalTexts, READ_AT_ONCE, SUGGESTED, lock_rows, naming_rows,
+    next_rows, note_linked, of_changed_leads,
 };
 use super::super::session::Writing;
 use super::super::size::octet_length;
@@ -295,11 +295,11 @@ impl AttachedTexts for Messages {
         (business, lead): (BusinessId, i64),
         after: i64,
         person: &Person,
-        part: &mut Part,
+        budget: &mut Budget,
     ) -> StoreResult<Option<i64>> {
         let of_lead = lead_messages::lead_id.eq(lead);
         let next = next_rows!(session, business, after, lead_messages, body, of_lead)?;
-        let affordable = part.afford(&next);
+        let affordable = budget.afford(&next);
         let last = affordable.last().copied();
         clean_messages(session, business, affordable, person, true).await?;
         Ok(last)
@@ -314,10 +314,10 @@ impl PersonalTexts for Messages {
         business: BusinessId,
         after: i64,
         person: &Person,
-        part: &mut Part,
+        budget: &mut Budget,
     ) -> StoreResult<Option<i64>> {
         let next = next_rows!(session, business, after, lead_messages, body)?;
-        let affordable = part.afford(&next);
+        let affordable = budget.afford(&next);
         let last = affordable.last().copied();
         clean_messages(session, business, affordable, person, false).await?;
         Ok(last)
@@ -367,11 +367,11 @@ impl AttachedTexts for Notes {
         (business, lead): (BusinessId, i64),
         after: i64,
         person: &Person,
-        part: &mut Part,
+        budget: &mut Budget,
     ) -> StoreResult<Option<i64>> {
         let of_lead = lead_notes::lead_id.eq(lead);
         let next = next_rows!(session, business, after, lead_notes, note, of_lead)?;
-        let affordable = part.afford(&next);
+        let affordable = budget.afford(&next);
         let last = affordable.last().copied();
         clean_notes(session, business, affordable, person, true).await?;
         Ok(last)
@@ -386,10 +386,10 @@ impl PersonalTexts for Notes {
         business: BusinessId,
         after: i64,
         person: &Person,
-        part: &mut Part,
+        budget: &mut Budget,
     ) -> StoreResult<Option<i64>> {
         let next = next_rows!(session, business, after, lead_notes, note)?;
-        let affordable = part.afford(&next);
+        let affordable = budget.afford(&next);
         let last = affordable.last().copied();
         clean_notes(session, business, affordable, person, false).await?;
         Ok(last)

@@ -1,7 +1,7 @@
 //! What a contact's deletion takes with it: see [`ContactStore::erase_contact`](forecourt_contacts::ContactStore).
 //!
 //! It goes in parts, each a small transaction. The first one is the deletion's own, and for most contacts the only one; what it
-//! leaves is noted in `deletions`, for the background work that goes on with it. A part ends when its [`Part`] is spent, and the
+//! leaves is noted in `deletions`, for the background work that goes on with it. A part ends when its [`Budget`] is spent, and the
 //! next one takes up the [`Stage`] that it was in.
 //!
 //! The contact's former names, emails and numbers are read from its own events, which are emptied meanwhile. Then the records
@@ -20,7 +20,7 @@ use serde_json::Value;
 
 use super::super::session::Writing;
 use super::super::{accounts, contacts as contact_rows, dialect};
-use super::{AREAS, FOUND, Part, READ_AT_ONCE, TEXTS, area};
+use super::{AREAS, Budget, FOUND, READ_AT_ONCE, TEXTS, area};
 use crate::error::other;
 use crate::models::ERASURE;
 use crate::schema::{contacts, deletions, erased_people, erasure_records};
@@ -42,17 +42,17 @@ struct Erasure {
 
 fn stage_or_start<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Stage, D::Error> {
     let stage = Value::deserialize(deserializer)?;
-    Ok(serde_json::from_value(stage).unwrap_or(Stage::Clean(At::START)))
+    Ok(serde_json::from_value(stage).unwrap_or(Stage::Clean(RecordRef::START)))
 }
 
-/// A record that named the contact; the first one has [`At::START`] before it.
+/// A record that named the contact; the first one has [`RecordRef::START`] before it.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-struct At {
+struct RecordRef {
     kind: i32,
     record: i64,
 }
 
-impl At {
+impl RecordRef {
     const START: Self = Self { kind: 0, record: 0 };
     /// Before the first record that is not linked.
     const FOUND: Self = Self { kind: FOUND, record: 0 };
@@ -64,15 +64,15 @@ enum Stage {
     /// To learn what the contact was called before.
     Learn,
     /// To clean the records after this one.
-    Clean(At),
+    Clean(RecordRef),
     /// To look for what shows the records after this one.
-    Next(At),
+    Next(RecordRef),
     /// To clean, of the texts that hang on this record, the nth kind after that one.
-    Attached(At, usize, i64),
+    Attached(RecordRef, usize, i64),
     /// To clean this record's events after that number.
-    Events(At, i64),
+    Events(RecordRef, i64),
     /// To empty the stored answers about this record.
-    Answers(At),
+    Answers(RecordRef),
     /// To empty the stored answers that show the contact.
     OwnAnswers,
     /// To search the nth area's records after that one.
@@ -143,7 +143,7 @@ fn place(business: BusinessId, contact: ContactId) -> Vec<u8> {
 
 /// Records that are locked, and how long their texts are.
 struct Batch {
-    records: Vec<(At, i32)>,
+    records: Vec<(RecordRef, i32)>,
     /// Whether none come after them.
     last: bool,
 }
@@ -160,12 +160,12 @@ impl Writing {
         for area in AREAS {
             area.note(self, business, &mut erasure.keys).await?;
         }
-        let mut part = Part::OWN;
-        self.learn(business, &mut erasure, &mut part).await?;
-        let batch = self.lock_batch(business, &erasure, &part).await?;
+        let mut budget = Budget::OWN;
+        self.learn(business, &mut erasure, &mut budget).await?;
+        let batch = self.lock_batch(business, &erasure, &budget).await?;
         contact_rows::count_writes(self.conn().await?, business, -1).await?;
         diesel::delete(row).execute(self.conn().await?).await?;
-        self.go_through(business, &mut erasure, batch, &mut part).await?;
+        self.go_through(business, &mut erasure, batch, &mut budget).await?;
         if erasure.stage == Stage::Done {
             return Ok(());
         }
@@ -183,15 +183,15 @@ impl Writing {
     ) -> StoreResult<bool> {
         let state = self.dependencies.cipher()?.open(state, &place(business, contact))?;
         let mut erasure: Erasure = serde_json::from_slice(&state).map_err(other)?;
-        let mut part = Part::BACKGROUND;
-        self.learn(business, &mut erasure, &mut part).await?;
-        let batch = self.lock_batch(business, &erasure, &part).await?;
+        let mut budget = Budget::BACKGROUND;
+        self.learn(business, &mut erasure, &mut budget).await?;
+        let batch = self.lock_batch(business, &erasure, &budget).await?;
         if accounts::business(self.conn().await?, business).await?.is_none() {
             return Ok(false);
         }
         // Another erasure may look at the same events.
         self.lock_counters(business).await?;
-        self.go_through(business, &mut erasure, batch, &mut part).await?;
+        self.go_through(business, &mut erasure, batch, &mut budget).await?;
         if erasure.stage == Stage::Done {
             return Ok(false);
         }
@@ -235,7 +235,7 @@ impl Writing {
 
     /// Learns from the contact's own events, the latest ones first, what it was called, and empties them. If it was called more
     /// than can be looked for at once, the rest is found when that is erased.
-    async fn learn(&mut self, business: BusinessId, erasure: &mut Erasure, part: &mut Part) -> StoreResult<()> {
+    async fn learn(&mut self, business: BusinessId, erasure: &mut Erasure, budget: &mut Budget) -> StoreResult<()> {
         if erasure.stage != Stage::Learn {
             return Ok(());
         }
@@ -246,7 +246,7 @@ impl Writing {
                 erasure.emptied = 0;
                 break;
             }
-            let affordable = part.afford(&recorded);
+            let affordable = budget.afford(&recorded);
             let Some(&last) = affordable.last() else {
                 return Ok(());
             };
@@ -254,27 +254,27 @@ impl Writing {
                 add_shown(&mut erasure.keys, &serde_json::from_str(&data).map_err(other)?);
             }
             self.empty_events(business, contact.get(), affordable.clone()).await?;
-            part.changed.extend(affordable);
+            budget.changed.extend(affordable);
             erasure.emptied = last;
         }
-        erasure.stage = Stage::Clean(At::START);
+        erasure.stage = Stage::Clean(RecordRef::START);
         Ok(())
     }
 
     /// Locks the records that are to be cleaned next: all at once and in order, before anything else of them is.
-    async fn lock_batch(&mut self, business: BusinessId, erasure: &Erasure, part: &Part) -> StoreResult<Batch> {
+    async fn lock_batch(&mut self, business: BusinessId, erasure: &Erasure, budget: &Budget) -> StoreResult<Batch> {
         let Stage::Clean(after) = erasure.stage else {
             return Ok(Batch {
                 records: Vec::new(),
                 last: false,
             });
         };
-        let limit = part.records.max(1);
+        let limit = budget.records.max(1);
         let next = self.records_after(business, erasure.contact(), after, limit).await?;
         let last = i64::try_from(next.len()).is_ok_and(|found| found < limit);
-        let mut records: Vec<(At, i32)> = next.into_iter().map(|(at, _)| (at, 0)).collect();
+        let mut records: Vec<(RecordRef, i32)> = next.into_iter().map(|(at, _)| (at, 0)).collect();
         for area in AREAS {
-            let of_area = |at: At| at.kind % FOUND == area.kind();
+            let of_area = |at: RecordRef| at.kind % FOUND == area.kind();
             let ids: Vec<i64> = records
                 .iter()
                 .filter(|(at, _)| of_area(*at))
@@ -299,9 +299,9 @@ impl Writing {
         &mut self,
         business: BusinessId,
         contact: ContactId,
-        after: At,
+        after: RecordRef,
         limit: i64,
-    ) -> StoreResult<Vec<(At, i64)>> {
+    ) -> StoreResult<Vec<(RecordRef, i64)>> {
         let later = erasure_records::kind.gt(after.kind).or(erasure_records::kind
             .eq(after.kind)
             .and(erasure_records::record.gt(after.record)));
@@ -314,7 +314,7 @@ impl Writing {
             .select((erasure_records::kind, erasure_records::record, erasure_records::created))
             .load(self.conn().await?)
             .await?;
-        let at = |(kind, record, created)| (At { kind, record }, created);
+        let at = |(kind, record, created)| (RecordRef { kind, record }, created);
         Ok(found.into_iter().map(at).collect())
     }
 
@@ -324,7 +324,7 @@ impl Writing {
         id: BusinessId,
         erasure: &mut Erasure,
         batch: Batch,
-        part: &mut Part,
+        budget: &mut Budget,
     ) -> StoreResult<()> {
         let Some(business) = accounts::business(self.conn().await?, id).await? else {
             erasure.stage = Stage::Done;
@@ -335,25 +335,25 @@ impl Writing {
             let mut stage = Stage::Clean(after);
             let mut is_whole = true;
             for (at, length) in batch.records {
-                if part.is_spent() {
+                if budget.is_spent() {
                     is_whole = false;
                     break;
                 }
-                part.records -= 1;
-                part.bytes -= i64::from(length);
+                budget.records -= 1;
+                budget.bytes -= i64::from(length);
                 if let Some(area) = area(at.kind) {
                     area.clean(self, &business, at.record, &person).await?;
                 }
                 stage = Stage::Clean(at);
             }
             erasure.stage = match (is_whole && batch.last, after.kind >= FOUND) {
-                (true, false) => Stage::Next(At::START),
-                (true, true) => Stage::Next(At::FOUND),
+                (true, false) => Stage::Next(RecordRef::START),
+                (true, true) => Stage::Next(RecordRef::FOUND),
                 (false, _) => stage,
             };
         }
-        while !part.is_spent() && !matches!(erasure.stage, Stage::Learn | Stage::Clean(_) | Stage::Done) {
-            erasure.stage = self.go_on(id, erasure, &person, part).await?;
+        while !budget.is_spent() && !matches!(erasure.stage, Stage::Learn | Stage::Clean(_) | Stage::Done) {
+            erasure.stage = self.go_on(id, erasure, &person, budget).await?;
             match erasure.stage {
                 Stage::Learn => erasure.keys = erasure.keys.emptied(),
                 Stage::Find(0, 0) => {
@@ -363,7 +363,7 @@ impl Writing {
                 _ => {}
             }
         }
-        let changed = std::mem::take(&mut part.changed);
+        let changed = std::mem::take(&mut budget.changed);
         self.forget_answers(id, &changed).await
     }
 
@@ -401,7 +401,7 @@ impl Writing {
         business: BusinessId,
         erasure: &Erasure,
         person: &Person,
-        part: &mut Part,
+        budget: &mut Budget,
     ) -> StoreResult<Stage> {
         let contact = person.contact();
         // What was recorded of the batch before is to be found.
@@ -413,11 +413,12 @@ impl Writing {
                     None if after.kind >= FOUND => Stage::Texts(0, 0),
                     None => Stage::OwnAnswers,
                     Some((at, created)) => {
-                        part.records -= 1;
+                        budget.records -= 1;
                         if let Some(area) = area(at.kind)
                             && let Some(recorded) = area.creation(self, business, at.record, created).await?
                         {
-                            self.clean_events(business, area, vec![recorded], person, part).await?;
+                            self.clean_events(business, area, vec![recorded], person, budget)
+                                .await?;
                         }
                         Stage::Attached(at, 0, 0)
                     }
@@ -427,7 +428,7 @@ impl Writing {
                 let texts = area(at.kind).and_then(|area| area.attached().get(nth).copied());
                 match texts {
                     None => Stage::Events(at, 0),
-                    Some(texts) => match texts.clean(self, (business, at.record), after, person, part).await? {
+                    Some(texts) => match texts.clean(self, (business, at.record), after, person, budget).await? {
                         Some(last) => Stage::Attached(at, nth, last),
                         None => Stage::Attached(at, nth + 1, 0),
                     },
@@ -440,7 +441,7 @@ impl Writing {
                 match area.events(self, business, at.record, after).await? {
                     recorded if recorded.is_empty() => Stage::Answers(at),
                     recorded => self
-                        .clean_events(business, area, recorded, person, part)
+                        .clean_events(business, area, recorded, person, budget)
                         .await?
                         .map_or(Stage::Events(at, after), |last| Stage::Events(at, last)),
                 }
@@ -449,7 +450,7 @@ impl Writing {
                 let about = area(at.kind).and_then(|area| area.answers());
                 let is_done = match about {
                     Some(kind) => {
-                        self.empty_answers(business, Some((kind, at.record)), contact, part)
+                        self.empty_answers(business, Some((kind, at.record)), contact, budget)
                             .await?
                     }
                     None => true,
@@ -457,28 +458,34 @@ impl Writing {
                 if is_done { Stage::Next(at) } else { Stage::Answers(at) }
             }
             Stage::OwnAnswers => {
-                if self.empty_answers(business, None, contact, part).await? {
+                if self.empty_answers(business, None, contact, budget).await? {
                     Stage::Find(0, 0)
                 } else {
                     Stage::OwnAnswers
                 }
             }
             Stage::Find(nth, after) => match AREAS.get(nth) {
-                None if self.records_after(business, contact, At::FOUND, 1).await?.is_empty() => Stage::Texts(0, 0),
-                None => Stage::Clean(At::FOUND),
-                Some(area) => match self.find(business, *area, after, person, part).await? {
+                None if self
+                    .records_after(business, contact, RecordRef::FOUND, 1)
+                    .await?
+                    .is_empty() =>
+                {
+                    Stage::Texts(0, 0)
+                }
+                None => Stage::Clean(RecordRef::FOUND),
+                Some(area) => match self.find(business, *area, after, person, budget).await? {
                     Some(last) => Stage::Find(nth, last),
                     None => Stage::Find(nth + 1, 0),
                 },
             },
             Stage::Texts(nth, after) => match TEXTS.get(nth) {
                 None => Stage::Mails(0),
-                Some(texts) => match texts.clean(self, business, after, person, part).await? {
+                Some(texts) => match texts.clean(self, business, after, person, budget).await? {
                     Some(last) => Stage::Texts(nth, last),
                     None => Stage::Texts(nth + 1, 0),
                 },
             },
-            Stage::Mails(after) => match self.clean_mails(business, after, person, part).await? {
+            Stage::Mails(after) => match self.clean_mails(business, after, person, budget).await? {
                 Some(last) => Stage::Mails(last),
                 None => {
                     self.note_erased(business, &erasure.keys).await?;
@@ -491,7 +498,7 @@ impl Writing {
                 }
             },
             Stage::Forget => {
-                if self.forget_records(business, contact, part).await? {
+                if self.forget_records(business, contact, budget).await? {
                     Stage::Done
                 } else {
                     Stage::Forget
@@ -509,10 +516,10 @@ impl Writing {
         area: &'static dyn super::PersonalArea,
         after: i64,
         person: &Person,
-        part: &mut Part,
+        budget: &mut Budget,
     ) -> StoreResult<Option<i64>> {
         let next = area.next(self, business, after).await?;
-        let affordable = part.afford(&next);
+        let affordable = budget.afford(&next);
         let Some(&last) = affordable.last() else {
             return Ok(None);
         };
@@ -555,8 +562,15 @@ impl Writing {
     }
 
     /// Forgets some of the records that named the contact; `true` if none is left.
-    async fn forget_records(&mut self, business: BusinessId, contact: ContactId, part: &mut Part) -> StoreResult<bool> {
-        let records = self.records_after(business, contact, At::START, READ_AT_ONCE).await?;
+    async fn forget_records(
+        &mut self,
+        business: BusinessId,
+        contact: ContactId,
+        budget: &mut Budget,
+    ) -> StoreResult<bool> {
+        let records = self
+            .records_after(business, contact, RecordRef::START, READ_AT_ONCE)
+            .await?;
         let mut kinds: Vec<i32> = records.iter().map(|(at, _)| at.kind).collect();
         kinds.dedup();
         for kind in kinds {
@@ -569,7 +583,7 @@ impl Writing {
                 .filter(erasure_records::record.eq_any(ids));
             diesel::delete(gone).execute(self.conn().await?).await?;
         }
-        part.bytes -= 64 * READ_AT_ONCE;
+        budget.bytes -= 64 * READ_AT_ONCE;
         Ok(i64::try_from(records.len()).is_ok_and(|found| found < READ_AT_ONCE))
     }
 }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::super::session::Writing;
 use super::super::size::octet_length;
 use super::super::{dialect, idempotency, list, webhooks};
-use super::{Part, PersonalArea, PersonalTexts};
+use super::{Budget, PersonalArea, PersonalTexts};
 use crate::error::other;
 use crate::personal::{
     Erasure::{Deleted, Kept, Redacted, Sealed},
@@ -363,16 +363,16 @@ impl Writing {
         area: &'static dyn PersonalArea,
         recorded: Vec<(i64, i32)>,
         person: &Person,
-        part: &mut Part,
+        budget: &mut Budget,
     ) -> StoreResult<Option<i64>> {
-        let affordable = part.afford(&recorded);
+        let affordable = budget.afford(&recorded);
         let Some(&last) = affordable.last() else {
             return Ok(None);
         };
         for (sequence, data) in self.event_data(business, affordable).await? {
             let mut shown: Value = serde_json::from_str(&data).map_err(other)?;
             if area.forget_in_event(&mut shown, person) {
-                self.rewrite_event(business, sequence, &shown, part).await?;
+                self.rewrite_event(business, sequence, &shown, budget).await?;
             }
         }
         Ok(Some(last))
@@ -383,13 +383,13 @@ impl Writing {
         business: BusinessId,
         sequence: i64,
         shown: &Value,
-        part: &mut Part,
+        budget: &mut Budget,
     ) -> StoreResult<()> {
         diesel::update(events::table.find((business.get(), sequence)))
             .set(events::data.eq(shown.to_string()))
             .execute(self.conn().await?)
             .await?;
-        part.changed.push(sequence);
+        budget.changed.push(sequence);
         Ok(())
     }
 
@@ -453,7 +453,7 @@ impl Writing {
         business: BusinessId,
         after: i64,
         person: &Person,
-        part: &mut Part,
+        budget: &mut Budget,
     ) -> StoreResult<Option<i64>> {
         let waiting = mails::table
             .filter(mails::business_id.eq(business.get()))
@@ -465,7 +465,7 @@ impl Writing {
         if waiting.is_empty() {
             return Ok(None);
         }
-        let affordable = part.afford(&waiting);
+        let affordable = budget.afford(&waiting);
         let last = affordable.last().copied().unwrap_or(after);
         let waiting: Vec<(i64, String, String, String)> = mails::table
             .filter(mails::business_id.eq(business.get()))
@@ -501,14 +501,14 @@ impl Writing {
         business: BusinessId,
         about: Option<(i32, i64)>,
         contact: ContactId,
-        part: &mut Part,
+        budget: &mut Budget,
     ) -> StoreResult<bool> {
         macro_rules! next {
             ($($condition:expr),+) => {
                 idempotency_keys::table
                     .filter(idempotency_keys::business_id.eq(business.get()))
                     $(.filter($condition))+
-                    .limit(part.records.clamp(1, READ_AT_ONCE))
+                    .limit(budget.records.clamp(1, READ_AT_ONCE))
                     .select((idempotency_keys::key, idempotency_keys::body))
                     .load(self.conn().await?)
                     .await?
@@ -528,7 +528,7 @@ impl Writing {
             let row = idempotency_keys::table.find((business.get(), key.clone()));
             let sealed = match (key.parse::<IdempotencyKey>(), body) {
                 (Ok(key), Some(body)) => {
-                    part.bytes -= i64::try_from(body.len()).unwrap_or(i64::MAX);
+                    budget.bytes -= i64::try_from(body.len()).unwrap_or(i64::MAX);
                     let cipher = self.dependencies.cipher()?;
                     let place = idempotency::place(business, &key);
                     // One that cannot be read is emptied all the same.
@@ -566,7 +566,7 @@ impl PersonalTexts for Events {
         business: BusinessId,
         after: i64,
         person: &Person,
-        part: &mut Part,
+        budget: &mut Budget,
     ) -> StoreResult<Option<i64>> {
         let next: Vec<(i64, i32)> = events::table
             .filter(events::business_id.eq(business.get()))
@@ -576,7 +576,7 @@ impl PersonalTexts for Events {
             .select((events::sequence, octet_length(events::data)))
             .load(session.conn().await?)
             .await?;
-        let affordable = part.afford(&next);
+        let affordable = budget.afford(&next);
         let Some(&last) = affordable.last() else {
             return Ok(None);
         };
@@ -587,7 +587,7 @@ impl PersonalTexts for Events {
             }
             let mut shown: Value = serde_json::from_str(&data).map_err(other)?;
             if person.redact_certain_value(&mut shown) {
-                session.rewrite_event(business, sequence, &shown, part).await?;
+                session.rewrite_event(business, sequence, &shown, budget).await?;
             }
         }
         Ok(Some(last))
@@ -605,7 +605,7 @@ impl PersonalTexts for ReceivedAnswers {
         business: BusinessId,
         after: i64,
         person: &Person,
-        part: &mut Part,
+        budget: &mut Budget,
     ) -> StoreResult<Option<i64>> {
         let answered: Vec<(i64, String)> = webhook_deliveries::table
             .filter(webhook_deliveries::business_id.eq(business.get()))
@@ -623,7 +623,7 @@ impl PersonalTexts for ReceivedAnswers {
             return Ok(None);
         };
         let bytes: usize = answered.iter().map(|(_, answer)| answer.len() + 64).sum();
-        part.spend(bytes);
+        budget.spend(bytes);
         let naming = answered.iter().filter(|(_, answer)| person.is_certainly_in(answer));
         let naming: Vec<i64> = naming.map(|(id, _)| *id).collect();
         if !naming.is_empty() {

@@ -3,9 +3,9 @@
 //! Each area declares its own: in its [`PersonalTable`]s what of a person each column can hold, and in a [`PersonalArea`] how its
 //! records forget one. The driver of an erasure ([`erasure`]) knows only this trait, and walks the areas in order.
 
+mod budget;
 mod erasure;
 mod log;
-mod part;
 
 use async_trait::async_trait;
 use forecourt_accounts::Business;
@@ -17,9 +17,9 @@ use super::session::Writing;
 use super::{contacts, invoices, leads, reviews, vehicles};
 use crate::personal::PersonalTable;
 
+pub(super) use budget::Budget;
 pub(super) use erasure::erased_place;
 pub(super) use log::{READ_AT_ONCE, of_changed_leads};
-pub(super) use part::Part;
 
 pub(super) const OWNED_TABLES: &[OwnedTable] = &[
     OwnedTable::new("erasure_records", "contact, kind, record", 500),
@@ -154,7 +154,7 @@ pub(super) trait AttachedTexts: Sync {
         at: (BusinessId, i64),
         after: i64,
         person: &Person,
-        part: &mut Part,
+        budget: &mut Budget,
     ) -> StoreResult<Option<i64>>;
 }
 
@@ -168,7 +168,7 @@ pub(super) trait PersonalTexts: Sync {
         business: BusinessId,
         after: i64,
         person: &Person,
-        part: &mut Part,
+        budget: &mut Budget,
     ) -> StoreResult<Option<i64>>;
 }
 

@@ -51,7 +51,7 @@ macro_rules! vehicle_reader {
                 page: &PageRequest,
             ) -> StoreResult<Page<Vehicle>> {
                 let mut page = listed::page(self, business, filter, page).await?;
-                bring_up_to_date(self.conn().await?, business, &mut page.items).await?;
+                resolve_references(self.conn().await?, business, &mut page.items).await?;
                 Ok(page)
             }
 
@@ -132,7 +132,7 @@ impl ContactVehicleReader for Reading {
             .into_iter()
             .map(Vehicle::try_from)
             .collect::<StoreResult<Vec<_>>>()?;
-        bring_up_to_date(self.conn().await?, business, &mut of_contact).await?;
+        resolve_references(self.conn().await?, business, &mut of_contact).await?;
         Ok(of_contact)
     }
 
@@ -157,13 +157,13 @@ fn not_deleted(business: BusinessId, id: VehicleId) -> _ {
 async fn read(conn: &mut Conn, business: BusinessId, row: Option<VehicleRow>) -> StoreResult<Option<Vehicle>> {
     let vehicle = row.map(Vehicle::try_from).transpose()?;
     let mut vehicles: Vec<_> = vehicle.into_iter().collect();
-    bring_up_to_date(conn, business, &mut vehicles).await?;
+    resolve_references(conn, business, &mut vehicles).await?;
     Ok(vehicles.pop())
 }
 
 /// Has vehicles show what became of the records that they refer to: those who offer them by their present names, and no parent
 /// that is deleted.
-pub(super) async fn bring_up_to_date(
+pub(super) async fn resolve_references(
     conn: &mut Conn,
     business: BusinessId,
     vehicles: &mut [Vehicle],

@@ -18,7 +18,7 @@ use super::super::session::Writing;
 use super::super::size::octet_length;
 use super::documents::{DocumentRow, vehicle_documents};
 use super::drives::{self, vehicle_drives};
-use super::{bring_up_to_date, dialect};
+use super::{dialect, resolve_references};
 use crate::error::other;
 use crate::models::VehicleRow;
 use crate::personal::{
@@ -209,7 +209,7 @@ impl PersonalArea for Vehicles {
             .await?;
         if let Some(row) = row {
             let mut vehicle = Vehicle::try_from(row)?;
-            bring_up_to_date(session.conn().await?, business.id, std::slice::from_mut(&mut vehicle)).await?;
+            resolve_references(session.conn().await?, business.id, std::slice::from_mut(&mut vehicle)).await?;
             let forgotten = forget_person_in_vehicle(session, now, business, vehicle, person).await;
             forgotten.map_err(failed)?;
         }

@@ -26,7 +26,7 @@ pub(super) const WEBHOOK_DELETED: &str = "the webhook was deleted";
 const LOOKED_AT: i64 = 2048;
 
 /// So many events are looked at in no time.
-const FEW: i64 = 128;
+const INLINE_SCAN_EVENTS: i64 = 128;
 
 macro_rules! webhook_reader {
     ($session:ty) => {
@@ -265,7 +265,7 @@ async fn log(
 ) -> StoreResult<LogPage> {
     // In this order: what was committed before the number was read can be read too.
     let latest = latest(session.conn().await?, business).await?.0;
-    if latest.saturating_sub(after.0) > FEW {
+    if latest.saturating_sub(after.0) > INLINE_SCAN_EVENTS {
         session.expect_work().await?;
     }
     let conn = session.conn().await?;

@@ -1,14 +1,14 @@
 //! How much of an erasure one transaction does.
 
 /// How much one transaction may still look at, and what it has changed.
-pub(in super::super) struct Part {
+pub(in super::super) struct Budget {
     pub(super) records: i64,
     pub(super) bytes: i64,
     /// The events that it has changed.
     pub(super) changed: Vec<i64>,
 }
 
-impl Part {
+impl Budget {
     /// What fits into the deletion's own transaction, which on SQLite every other writer waits for.
     pub(in super::super) const OWN: Self = Self::of(100, 256 * 1024);
     /// What the background does at once, which they wait for as well.
