@@ -1,11 +1,11 @@
-//! What a process knows of its database beside its records: which one it is, its epoch, and whether the process may write to it.
+//! A process's knowledge of its database: its identity, its epoch, and whether the process may write to it.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use forecourt_kernel::{Epoch, Random, StoreError, StoreResult, WritesRefused};
 
-/// What a database says of itself.
+/// The facts by which a database is identified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DatabaseFacts {
     /// Names the installation: a UUID, made by the server that starts first.
@@ -18,7 +18,7 @@ pub struct DatabaseFacts {
     pub least_version: Option<String>,
 }
 
-/// What all handles on a database share.
+/// The state that all handles on a database share.
 #[derive(Default)]
 pub(crate) struct DatabaseState {
     epoch: AtomicI64,
@@ -34,7 +34,7 @@ impl DatabaseState {
         Epoch::new(AtomicI64::load(&self.epoch, Ordering::Acquire))
     }
 
-    /// Takes up an epoch. Of two, the later one counts.
+    /// Adopts an epoch, unless a later one is known.
     pub(crate) fn take_up(&self, epoch: Epoch) {
         self.epoch.fetch_max(epoch.number(), Ordering::AcqRel);
     }
@@ -48,7 +48,8 @@ impl DatabaseState {
         *self.timeline.lock().unwrap_or_else(PoisonError::into_inner) = Some(timeline);
     }
 
-    /// Keeps the process from writing for a `reason`, or no longer; `true` if that changes whether it may.
+    /// Keeps the process from writing for a `reason`, or no longer if it is `None`. Returns `true` if that changes whether it may
+    /// write.
     pub(crate) fn block_writes(&self, reason: Option<String>) -> bool {
         let mut block = self.block();
         let was_blocked = block.is_some();
@@ -58,8 +59,10 @@ impl DatabaseState {
         was_blocked != is_blocked
     }
 
+    /// Checks that the process may write.
+    ///
     /// # Errors
-    /// `Unavailable`, with the reason, if the process must not write.
+    /// `Unavailable`, with the reason, if it must not.
     pub(crate) fn may_write(&self) -> StoreResult<()> {
         if !AtomicBool::load(&self.is_blocked, Ordering::Acquire) {
             return Ok(());

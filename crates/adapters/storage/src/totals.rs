@@ -1,4 +1,4 @@
-//! How many records lists have, as far as they were counted.
+//! A cache of the totals of lists.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,50 +8,50 @@ use forecourt_kernel::{BusinessId, Epoch};
 use crate::selection::{Condition, Selection};
 use crate::statement::Value;
 
-/// How many lists of one business are remembered at most.
+/// The number of lists of one business that are remembered.
 const SHARE: usize = 256;
-/// How many lists are remembered at most, of all businesses together.
+/// The number of lists of all businesses together that are remembered.
 const ALL: usize = 64 * SHARE;
-/// The longest that a selection may be to be remembered, in bytes of text.
+/// The longest selection that is remembered, in bytes of text.
 const LONGEST: usize = 1024;
 
-/// Remembers how many records lists have. It is valid as long as the records of the kind have been written just as often in
-/// the business as when they were counted, by any server.
+/// Remembers the totals of lists. A total is valid as long as the business's records of the kind have been written exactly as
+/// often as when they were counted, by any server.
 #[derive(Default)]
 pub(crate) struct Totals(Mutex<Shares>);
 
 #[derive(Default)]
 struct Shares {
     of: HashMap<BusinessId, Share>,
-    /// How many lists are remembered.
+    /// The number of lists that are remembered.
     lists: usize,
-    /// How often anything was looked up.
+    /// The number of look-ups so far, which serves as a clock.
     now: u64,
 }
 
 #[derive(Default)]
 struct Share {
     counted: HashMap<Selection, Counted>,
-    /// When it was last used.
+    /// The time of its latest use, by that clock.
     used: u64,
 }
 
-/// What was counted.
+/// The result of a count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Counted {
     pub(crate) total: i64,
-    /// How many records of the kind the business had.
+    /// The number of records of the kind that the business had.
     pub(crate) of: i64,
-    /// How often they had been written.
+    /// The number of writes of such records until then.
     pub(crate) writes: i64,
-    /// The epoch of that number: another one gives it a second time.
+    /// The epoch of that number: another epoch gives it a second time.
     pub(crate) epoch: Epoch,
-    /// Which of the list's conditions that can be looked up by themselves left few records, if one did.
+    /// The index, among the list's conditions that can be looked up by themselves, of the one that left few records, if one did.
     pub(crate) narrowed: Option<usize>,
 }
 
 impl Totals {
-    /// What was last counted of a list.
+    /// Returns the latest count of a list.
     pub(crate) fn get(&self, selection: &Selection) -> Option<Counted> {
         let mut shares = self.lock();
         shares.now += 1;
@@ -61,8 +61,8 @@ impl Totals {
         share.counted.get(selection).copied()
     }
 
-    /// Remembers what was counted. A business that keeps requesting other lists forgets its own; of many businesses the one
-    /// without a request for the longest time is forgotten.
+    /// Remembers a count. A business with too many lists forgets its own; of many businesses the one without a request for the
+    /// longest time is forgotten.
     pub(crate) fn put(&self, selection: &Selection, counted: Counted) {
         if length(selection) > LONGEST {
             return;
@@ -101,7 +101,7 @@ impl Shares {
     }
 }
 
-/// How much text a selection has.
+/// The length of a selection's texts.
 fn length(selection: &Selection) -> usize {
     let text = |value: &Value| match value {
         Value::Number(_) => 0,

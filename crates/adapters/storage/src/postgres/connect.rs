@@ -16,11 +16,11 @@ use super::tls;
 use crate::config::Config;
 use crate::error::{OpenError, store_error};
 
-/// A server, and how each connection to it is made.
+/// A server, and the settings with which each connection to it is made.
 pub(super) struct Endpoint {
     settings: tokio_postgres::Config,
     tls: MakeRustlsConnect,
-    /// What a new connection says first.
+    /// The first statements on a new connection.
     greeting: String,
 }
 
@@ -64,7 +64,7 @@ impl Endpoint {
     /// Connects and sets the connection up.
     ///
     /// # Errors
-    /// `BadConnection` if trying later may help, else (a wrong password, say) `CouldntSetupConfiguration`.
+    /// `BadConnection` if a later attempt may succeed, else `CouldntSetupConfiguration` (a wrong password, for example).
     pub(super) async fn connect(self: Arc<Self>) -> ConnectionResult<Link> {
         let (client, connection) = self
             .settings
@@ -79,17 +79,17 @@ impl Endpoint {
     }
 }
 
-/// The name of a host that is another machine, as far as its name says.
+/// Returns the name of the host if it names another machine.
 fn remote(host: &Host) -> Option<&str> {
     let Host::Tcp(name) = host else { return None };
     let is_local = name == "localhost" || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
     (!is_local).then_some(name)
 }
 
-/// Settings of a server that may lose what it has confirmed, or all of it, with the power.
+/// Returns the server's settings that are off, so that it may lose confirmed writes, or the whole database, in a power failure.
 ///
 /// # Errors
-/// `Unavailable` if it cannot be asked.
+/// `Unavailable` if it cannot be reached.
 pub(super) async fn unsafe_settings(endpoint: &Arc<Endpoint>) -> StoreResult<Vec<String>> {
     const UNSAFE: &str =
         "SELECT name FROM pg_settings WHERE name IN ('fsync', 'full_page_writes') AND setting = 'off' ORDER BY name";
@@ -98,11 +98,11 @@ pub(super) async fn unsafe_settings(endpoint: &Arc<Endpoint>) -> StoreResult<Vec
     link.texts(UNSAFE).await.map_err(store_error)
 }
 
-/// Each setting is tried only where it is known and allowed.
+/// Returns the first statements. Each setting is tried only where it is known and allowed.
 ///
-/// They are commands and no options of the connection's start, which poolers such as PgBouncer refuse. Behind one that
-/// pools by transactions they would reach other connections than the one that they are meant for: pool by sessions. What a confirmed
-/// write rests on, each transaction says for itself.
+/// They are statements and no options of the connection's start, which poolers such as PgBouncer refuse. With a pooler that pools
+/// by transactions they would reach other connections than this one: pool by sessions. The settings on which a confirmed write
+/// relies are repeated by each transaction.
 fn greeting(config: &Config) -> String {
     format!(
         "SET client_encoding = 'UTF8';
@@ -121,7 +121,7 @@ fn greeting(config: &Config) -> String {
     )
 }
 
-/// A bound as PostgreSQL takes it, for which 0 is none.
+/// A bound as PostgreSQL takes it, with 0 for none.
 fn milliseconds(bound: Option<Duration>) -> u128 {
     bound.map_or(0, |bound| bound.as_millis().max(1))
 }

@@ -1,4 +1,4 @@
-//! Many deliveries in one round trip, in this engine's own words.
+//! Statements on many deliveries in one round trip, as PostgreSQL has them.
 
 use diesel::pg::Pg;
 use diesel::prelude::*;
@@ -14,7 +14,7 @@ use crate::statement::RunQueryDsl;
 use forecourt_kernel::StoreResult;
 use forecourt_webhooks::DeliveryStatus;
 
-/// Lets an event take the place of those that have not settled yet. Returns which subscriptions had one.
+/// Merges an event into the pending updates that have not settled yet. Returns the subscriptions that had one.
 pub(crate) async fn merge(
     conn: &mut Conn,
     business: i64,
@@ -33,8 +33,8 @@ pub(crate) async fn merge(
         .await
 }
 
-/// Makes queues due at the given times, or sooner if they would be anyway. All are locked, in the order of their keys: a
-/// transaction that takes from a queue meanwhile has not seen what was left in it, so the queue's due time is set after it
+/// Makes queues due at the given times, unless they are due sooner. All are locked, in the order of their keys. A transaction
+/// that takes from a queue at the same time has not seen the new deliveries in it, so the queue's due time is set after that one
 /// ends.
 pub(crate) async fn advance_due(conn: &mut Conn, queues: &[DueAdvance]) -> StoreResult<()> {
     let queues = AdvanceDue {
@@ -45,8 +45,9 @@ pub(crate) async fn advance_due(conn: &mut Conn, queues: &[DueAdvance]) -> Store
     queues.execute(conn).await.map(drop)
 }
 
-/// Has the rest of the transaction look up each row of a list by its key. Statistics may be of a time when the table was empty, or nothing in
-/// it pending: by them it can seem wise to read all of it, once for the list or once for each of its rows.
+/// Has the rest of the transaction look up each row of a list by its key. The statistics may be from a time when the table was
+/// empty, or had no pending rows. With such statistics the planner may read all of it, once for the list or once for each of its
+/// rows.
 pub(crate) fn look_up_by_key(conn: &mut Conn) {
     const BY_KEY: &str =
         "SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL enable_seqscan = off";
@@ -54,7 +55,8 @@ pub(crate) fn look_up_by_key(conn: &mut Conn) {
     drop(conn.batch_execute(BY_KEY).now_or_never());
 }
 
-/// Stores what came of attempts, unless their deliveries are no longer pending. Returns which are to be tried again, and when.
+/// Stores the results of attempts, unless their deliveries are no longer pending. Returns the deliveries to try again, with the
+/// times.
 pub(crate) async fn save(conn: &mut Conn, attempts: Vec<AttemptRow>) -> StoreResult<Vec<DueAdvance>> {
     let mut columns = Save::default();
     for AttemptRow {
@@ -102,8 +104,8 @@ pub(crate) async fn save(conn: &mut Conn, attempts: Vec<AttemptRow>) -> StoreRes
     Ok(saved.into_iter().filter_map(again).collect())
 }
 
-/// Has a statement that joins lists with a table planned for what the table is now. A plan that was kept from when there were few
-/// deliveries took seconds for the hundreds of a backlog.
+/// Has a statement that joins lists with a table planned for the present size of the table. A plan that was kept from a time with
+/// few deliveries took seconds for the hundreds of a backlog.
 fn plan_anew(out: &mut AstPass<'_, '_, Pg>) {
     out.unsafe_to_cache_prepared();
 }

@@ -33,11 +33,11 @@ type Manager = AsyncDieselConnectionManager<Link>;
 #[derive(Clone)]
 pub(super) struct Pool {
     connections: deadpool::Pool<Link>,
-    /// For everything between asking and having: a free place, a connection, its set-up.
+    /// The longest time for all steps of a checkout: a free place, a connection, its set-up.
     wait: Duration,
-    /// Half of the connections at most are lent to the readers of one business.
+    /// Lends at most half of the connections to the readers of one business.
     readers: TenantLimiter,
-    /// A quarter of the connections is never lent to writers, who may wait for one another.
+    /// Keeps a quarter of the connections from writers, which may wait for one another.
     writers: Arc<Semaphore>,
     faults: Arc<Faults>,
 }
@@ -79,7 +79,7 @@ impl Pool {
         })
     }
 
-    /// A connection to read with.
+    /// Takes a connection to read with.
     pub(super) async fn reader(&self, business: Option<BusinessId>) -> StoreResult<Reader> {
         let place = self
             .readers
@@ -92,7 +92,7 @@ impl Pool {
         })))
     }
 
-    /// A connection to write with, for one who has a place among `writers`.
+    /// Takes a connection to write with, for a caller with a place among `writers`.
     pub(super) async fn writer(
         &self,
         business: Option<BusinessId>,
@@ -123,7 +123,7 @@ impl Pool {
     }
 }
 
-/// A place among those who write, which is given back when it is dropped.
+/// A place among the writers, which is given back when it is dropped.
 pub(super) struct WriterPlace {
     _permit: OwnedSemaphorePermit,
     _place: Option<Permit>,
@@ -146,11 +146,12 @@ fn pool_error(error: PoolError) -> StoreError {
 /// A connection to read with, which goes back when it is dropped.
 pub struct Reader(ScopeGuard<Lent, fn(Lent)>);
 
-/// The connection, and its place among those who read.
+/// The connection, and its place among the readers.
 type Lent = (Conn, Option<Permit>);
 
 impl Reader {
-    /// Whether statements of this effort may run on it. Always: the database server runs them, on no thread of ours.
+    /// Returns `true` if statements of this effort may run on it. That is always so: the database server runs them, on no thread
+    /// of ours.
     pub(crate) const fn suits(&self, _effort: Effort) -> bool {
         true
     }
@@ -170,7 +171,7 @@ impl DerefMut for Reader {
     }
 }
 
-/// Knows every pool that there is, for the gauges.
+/// Knows every pool, for the gauges.
 #[derive(Default)]
 pub(super) struct Registry {
     pools: Mutex<Vec<RegisteredPool>>,

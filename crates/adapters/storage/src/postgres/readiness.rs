@@ -1,4 +1,4 @@
-//! Whether the database would take a write.
+//! The check that the database would take a write.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +17,7 @@ use crate::error::{store_error, unavailable};
 use crate::readiness::ReadinessCache;
 use crate::version_check::{LEAST_VERSION, VersionCheck};
 
-/// Whether writes have failed lately for a reason that hinders all of them.
+/// A note of recent failures that prevent every write.
 #[derive(Default)]
 pub(super) struct Faults {
     noted: AtomicBool,
@@ -33,14 +33,15 @@ impl Faults {
     }
 }
 
-/// Asks the server by a connection of its own, which neither waits for those that requests use nor takes any from them.
+/// Asks the server by a connection of its own. It neither waits for the connections of requests nor takes any from them.
 #[derive(Default)]
 pub(super) struct Probe {
     kept: Mutex<Option<Link>>,
 }
 
 impl Probe {
-    /// Asks on the connection that is kept for it, or on a new one. One that failed, or was given up on, is closed.
+    /// Asks on the connection that is kept for it, or on a new one. A connection that failed, or whose answer was not awaited, is
+    /// closed.
     ///
     /// # Errors
     /// `Unavailable` if the server would take no write, or does not answer.
@@ -68,7 +69,7 @@ impl Probe {
     }
 }
 
-/// Whether the server answers, and would take a write.
+/// Checks that the server answers, and would take a write.
 async fn takes_writes(link: &mut Link, faults: &Faults, version_check: &VersionCheck) -> StoreResult<()> {
     let read_only = sql::<Bool>("(pg_is_in_recovery() OR current_setting('transaction_read_only')::bool)");
     let read_only: bool = RunQueryDsl::get_result(diesel::select(read_only), link)
@@ -91,7 +92,8 @@ async fn takes_writes(link: &mut Link, faults: &Faults, version_check: &VersionC
     Ok(())
 }
 
-/// Writes as much as makes a file grow, and takes it back. Only a table of its own has no free room within.
+/// Writes enough to make a file grow, and rolls it back. It needs a table of its own, since existing ones may have free space
+/// inside.
 async fn room(link: &Link) -> Result<(), QueryError> {
     let asked = link
         .batch(

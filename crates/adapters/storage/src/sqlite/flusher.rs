@@ -12,7 +12,7 @@ use super::checkpointer::Checkpointer;
 use super::queue::WriteQueue;
 use super::writer::Writer;
 
-/// Commits the shared transaction whenever a session has left work in it.
+/// Commits the shared transaction once a session has left work in it.
 ///
 /// It queues for the writer like every session ([`WriteQueue`]). The fsync blocks this thread and no other.
 pub(super) struct Flusher {
@@ -34,7 +34,7 @@ impl Flusher {
         })
     }
 
-    /// Requests a commit soon. Costs next to nothing when one is requested already.
+    /// Requests a commit soon. It costs next to nothing if one is requested already.
     pub(super) fn wake(&self) {
         if let Some(thread) = &self.thread {
             thread.thread().unpark();
@@ -42,7 +42,7 @@ impl Flusher {
     }
 }
 
-/// Waits for the last commit, and so for the connection to close: after an orderly end the file is complete by itself.
+/// Waits for the last commit, and so for the connection to close. After an orderly end the file is complete without its log.
 impl Drop for Flusher {
     fn drop(&mut self) {
         self.ending.store(true, Ordering::Release);

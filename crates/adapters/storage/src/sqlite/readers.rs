@@ -18,20 +18,20 @@ use crate::error::{other, unavailable};
 use crate::pool::{Effort, MAX_QUEUE, PoolStatus};
 use crate::shares::{OWN_TURNS, Permit, TenantLimiter};
 
-/// How many heavy checkouts there may be at once, so that they leave cores and memory to the light ones.
+/// The number of heavy checkouts at once. It leaves cores and memory to the light ones.
 const HEAVY: usize = 4;
 
-/// Opens connections as they are needed, keeps them, and lends them out, the one used last first.
+/// Opens connections as needed, keeps them, and lends them out, the most recently used one first.
 pub(super) struct Readers {
     file: Arc<File>,
     idle: Mutex<Vec<Link>>,
-    /// Connections that were opened before it last changed are closed once they are idle.
+    /// The generation of new connections. Older connections are closed once they are idle.
     generation: AtomicUsize,
     /// Connections that exist, lent or idle.
     open: AtomicUsize,
     light: Semaphore,
     heavy: Semaphore,
-    /// Half of the heavy checkouts at most are of one business.
+    /// Gives one business at most half of the heavy checkouts.
     heavy_shares: TenantLimiter,
     waiting: AtomicUsize,
 }
@@ -106,7 +106,7 @@ impl Readers {
         }
     }
 
-    /// Has other connections take the place of those that are open: at once of the idle ones, of the others when they come back.
+    /// Replaces all open connections: the idle ones at once, the others when they come back.
     pub(super) async fn renew(&self) -> StoreResult<()> {
         // First: where none can be opened, those that there are go on.
         let link = self.open_another().await?;
@@ -150,7 +150,7 @@ pub struct Reader(ScopeGuard<Lease, fn(Lease)>);
 struct Lease {
     link: Link,
     readers: Arc<Readers>,
-    /// That of the readers when it was lent.
+    /// The generation of the readers when this was lent.
     generation: usize,
     effort: Effort,
     place: Option<Permit>,
@@ -194,7 +194,7 @@ impl Lease {
 }
 
 impl Reader {
-    /// Whether statements of this effort may run on it.
+    /// Returns `true` if statements of this effort may run on it.
     pub(crate) fn suits(&self, effort: Effort) -> bool {
         self.0.effort == Effort::Heavy || effort == Effort::Light
     }

@@ -18,9 +18,9 @@ const SAVEPOINT: Command = Command("SAVEPOINT inner");
 const ROLLBACK_TO: Command = Command("ROLLBACK TO inner");
 const RELEASE: Command = Command("RELEASE inner");
 
-/// A unit of work: a savepoint within the transaction that is shared by all who write between two fsyncs.
+/// A unit of work: a savepoint within the transaction that is shared by all sessions between two fsyncs.
 ///
-/// What it wrote is its own until [`commit`](Self::commit); dropped before that, it leaves no trace and no lock.
+/// Its writes are its own until [`commit`](Self::commit). Dropped before that, it leaves no trace and no lock.
 pub struct Session(ScopeGuard<WriterLease, fn(WriterLease)>);
 
 struct WriterLease {
@@ -42,8 +42,8 @@ impl Session {
         self.0.writer.enter().await
     }
 
-    /// Ends the work. When this answers `Ok`, all of it survives a power cut; and all that the session read was
-    /// written just as durably, so a replay of a stored answer is to be committed as well.
+    /// Ends the work. After `Ok` all of it survives a power cut. So does everything that the session read, therefore a replay of
+    /// a stored answer has to commit as well.
     ///
     /// A caller that stops waiting changes nothing: the work is kept with the next commit.
     ///
@@ -64,7 +64,7 @@ impl Session {
         }
     }
 
-    /// Ends the work; no flight commits on this engine.
+    /// Ends the work; no pipeline commits on this engine.
     ///
     /// # Errors
     /// As for [`commit`](Self::commit).
@@ -81,8 +81,8 @@ impl Session {
         Ok(())
     }
 
-    /// Ends the work as if it had never begun. When this answers `Ok`, all that the session read survives a power cut, as after
-    /// [`commit`](Self::commit): what it saw of others' work may not have been committed yet.
+    /// Ends the work as if it had never begun. After `Ok` everything that the session read survives a power cut, as after
+    /// [`commit`](Self::commit): the work of others that it saw may not have been committed yet.
     ///
     /// # Errors
     /// The commit failed of those on whose work the session may have relied.
@@ -125,7 +125,7 @@ impl Session {
         self.run(RELEASE)
     }
 
-    /// Says what the next statements will cost. Everybody else who writes waits meanwhile.
+    /// Declares the cost of the next statements. All other writers wait for them.
     pub fn set_effort(&mut self, effort: Effort) {
         self.0.writer.link.set_effort(effort);
     }
