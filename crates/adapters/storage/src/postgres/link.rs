@@ -467,8 +467,8 @@ fn kind(code: &SqlState) -> DatabaseErrorKind {
     }
 }
 
-/// Returns `true` for a code whose class is no fault of the statement: a lost connection, a lack of resources, an intervention by
-/// an operator or a bound, or a failure of the system or the server.
+/// Returns `true` for a code whose class is no fault of the statement. These are a lost connection, a lack of resources, an
+/// intervention by an operator or a bound, and a failure of the system or the server.
 fn is_outage(code: &str) -> bool {
     ["08", "53", "57", "58", "XX"]
         .iter()

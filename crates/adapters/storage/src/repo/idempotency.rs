@@ -1,4 +1,4 @@
-//! Answers to be given again.
+//! Answers that are stored for retries.
 
 use async_trait::async_trait;
 use diesel::prelude::*;
@@ -13,7 +13,7 @@ use crate::schema::idempotency_keys;
 use crate::secrets::SecretCipher;
 use crate::statement::RunQueryDsl;
 
-/// When an answer was given, the fingerprint of its request, and what it is.
+/// The time of an answer, the fingerprint of its request, its status and its body.
 type Stored = (i64, Vec<u8>, Option<i32>, Option<Vec<u8>>);
 
 fn outdated(now: Timestamp) -> i64 {
@@ -118,7 +118,7 @@ impl IdempotencyStore for Writing {
     }
 }
 
-/// What tells whether a request is the one that was answered: it was made of all that the request said.
+/// Computes the digest that distinguishes a request from others with its key. The fingerprint covers the whole request.
 fn keyed_fingerprint(cipher: &SecretCipher, fingerprint: &[u8]) -> [u8; 32] {
     cipher.digest("fingerprint", fingerprint)
 }

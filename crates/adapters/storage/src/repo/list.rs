@@ -1,9 +1,9 @@
-//! Lists: pages newest first, by number or behind a cursor, and how many records there are in all.
+//! Lists: pages newest first, by number or after a cursor, and the total number of records.
 //!
-//! An area says what its list is narrowed to ([`Selection`]); this finds the ids, and the area reads the rows. Each column
-//! that lists are narrowed by has an index that begins with the business and ends with the id, and which of them serves is the
-//! database's choice. A page is read by one statement. One that begins a list or follows a cursor is read as an index has it; of
-//! another one the ids are found first, in an index alone, however many come before.
+//! An area supplies its list's conditions ([`Selection`]); this finds the ids, and the area reads the rows. Each column that
+//! lists filter by has an index that begins with the business and ends with the id, and the database chooses among them. A page
+//! is read by one statement. A page at the beginning of a list or after a cursor is read in the order of an index. For another
+//! one the ids are found first, in an index alone, however many come before.
 
 use std::sync::Arc;
 
@@ -18,28 +18,28 @@ use crate::selection::{Condition, Counters, Selection, within};
 use crate::statement::{Prepare as _, RunQueryDsl, Select, Sql, Value};
 use crate::totals::{Counted, Totals};
 
-/// Of so many values of a column each is read by itself, in order, and then they are merged.
+/// The number of a column's values up to which each is read by itself, in order, before all are merged.
 const MAX_UNION_BRANCHES: usize = 16;
 
-/// More records than this are not looked up one by one: to read all of a business takes no longer.
+/// The number of candidates that are looked up one by one. For more of them, reading all records of a business takes no longer.
 const CANDIDATE_LIMIT: i64 = 10_000;
 
-/// So many entries of an index are looked at in a fraction of a millisecond.
+/// The number of index entries that are read in a fraction of a millisecond.
 const INLINE_SCAN_ROWS: i64 = 1000;
 
-/// Usual page sizes. These stand in the text of a statement, where a planner sees them.
+/// Usual page sizes. They are part of the text of a statement, so that the planner knows them.
 const USUAL_PER_PAGE: [i64; 8] = [10, 20, 25, 50, 100, 200, 250, 500];
 
 /// A page whose rows are to be read.
 pub(super) struct Found {
-    /// The statement behind its columns: it reads the rows of the page, newest first, and the first one behind it.
+    /// The statement after its columns. It reads the rows of the page, newest first, and the first row of the next one.
     from: Sql<()>,
-    /// How many records the list has; only where the page was requested by number.
+    /// The total number of records, only if the page was requested by number.
     pub(super) total: Option<i64>,
 }
 
 impl Found {
-    /// The statement that reads these columns.
+    /// Returns the statement that reads these columns.
     pub(super) fn select<C>(self, columns: C) -> Select<C> {
         Select::new(columns, self.from)
     }
@@ -90,12 +90,12 @@ pub(super) async fn find(session: &mut impl Reads, selection: &Selection, reques
     Ok(Found { from, total })
 }
 
-/// Where the list's total may be remembered.
+/// Returns the cache of totals, if the list's total may be remembered.
 fn known_totals(session: &impl Reads, selection: &Selection) -> Option<Arc<Totals>> {
     session.totals().filter(|_| !selection.depends_on_time)
 }
 
-/// How many records of the kind the business has, and how often any was written.
+/// Returns the number of the business's records of the kind, and the number of their writes.
 async fn records(conn: &mut Conn, selection: &Selection) -> StoreResult<(i64, i64)> {
     let business = selection.business.get();
     let mut row: Sql<(BigInt, BigInt)> = match selection.kind.counters {
@@ -113,8 +113,8 @@ async fn records(conn: &mut Conn, selection: &Selection) -> StoreResult<(i64, i6
     Ok(row.unwrap_or_default())
 }
 
-/// Counts a write of a record of that kind, and by how many more the business has of them. Until the transaction ends no other
-/// one writes such records of the business. Returns which write it is.
+/// Counts a write of a record of that kind, and adds `more` to the number of such records. No other transaction writes such
+/// records of the business until this one ends. Returns the number of the write.
 pub(super) async fn count_write(conn: &mut Conn, business: BusinessId, kind: &str, more: i64) -> StoreResult<i64> {
     diesel::insert_into(record_counters::table)
         .values((
@@ -135,7 +135,7 @@ pub(super) async fn count_write(conn: &mut Conn, business: BusinessId, kind: &st
         .await
 }
 
-/// Whether the stamps of a business's records run against their numbers somewhere, since the clock was put back.
+/// Returns `true` if the stamps of some records of a business run against their numbers, after the clock was put back.
 pub(super) async fn are_stamps_unordered(conn: &mut Conn, business: BusinessId) -> StoreResult<bool> {
     let row = business_counters::table
         .find(business.get())
@@ -144,19 +144,19 @@ pub(super) async fn are_stamps_unordered(conn: &mut Conn, business: BusinessId) 
     Ok(unordered.unwrap_or_default())
 }
 
-/// A list as statements read it.
+/// A list, in the terms of its statements.
 struct List<'a> {
     selection: &'a Selection,
-    /// The ids that those have which were made then.
+    /// The range of the ids that belong to the range of creation.
     first: Option<i64>,
     last: Option<i64>,
-    /// When they were made, where that says nothing of their ids.
+    /// The range of creation, if ids do not follow it.
     created: Option<Range<i64>>,
-    /// The id that the cursor marks.
+    /// The id of the cursor.
     before: Option<i64>,
-    /// A query for the ids of few records. All that pass are among them.
+    /// A query for the ids of few records, which include all that pass.
     few: Option<Sql<BigInt>>,
-    /// Whether many records pass.
+    /// Records are read in the order of their ids, since many of them pass.
     scan_in_id_order: bool,
 }
 
@@ -193,7 +193,7 @@ impl<'a> List<'a> {
         })
     }
 
-    /// Has an index find few records by themselves, if one can. Returns which.
+    /// Searches for a condition by which an index finds few records. Returns its number.
     async fn narrow(&mut self, conn: &mut Conn) -> StoreResult<Option<usize>> {
         for (number, ids) in search::candidates(self.selection).into_iter().enumerate() {
             let mut found: Sql<BigInt> = Sql::new("SELECT count(*) FROM (");
@@ -211,7 +211,7 @@ impl<'a> List<'a> {
         Ok(None)
     }
 
-    /// Counts what passes, unless that was done since the last write.
+    /// Counts the records that pass, unless that was done since the last write.
     async fn counted(&mut self, session: &mut impl Reads, remembered: Option<Counted>) -> StoreResult<Counted> {
         // First: what is written while others are being counted makes the total outdated, and never the other way round.
         let epoch = session.epoch();
@@ -246,7 +246,7 @@ impl<'a> List<'a> {
         Ok(counted)
     }
 
-    /// About how many entries of an index are looked at to find so many records.
+    /// Estimates the number of index entries to read until `wanted` records are found.
     fn entries(&self, counted: Option<Counted>, wanted: i64) -> i64 {
         let has_others = self.selection.conditions.len() > 1;
         let has_patterns = self.selection.patterns().next().is_some();
@@ -263,7 +263,7 @@ impl<'a> List<'a> {
         }
     }
 
-    /// Whether an index holds what passes in the order of the ids.
+    /// Returns `true` if an index has the passing records in the order of their ids.
     fn is_sorted(&self) -> bool {
         !self.selection.conditions.iter().any(is_unordered)
     }
@@ -332,7 +332,8 @@ impl<'a> List<'a> {
         ids
     }
 
-    /// Where ids are read: if the only filter is one whose ids another table keeps, that table is read.
+    /// The table that ids are read from, and its column. If the only filter is one whose ids another table keeps, that table is
+    /// read.
     fn source(&self) -> (&'static str, &'static str) {
         match self.selection.conditions.as_slice() {
             // Of vehicles there are some that are in no list.
@@ -341,7 +342,7 @@ impl<'a> List<'a> {
         }
     }
 
-    /// The values of which a column is to have one.
+    /// The values of a condition with several values, if there are few enough to merge.
     fn any_of(&self) -> Option<&'a [Value]> {
         self.selection.conditions.iter().find_map(|condition| match condition {
             Condition::AnyOf(_, values) if values.len() <= MAX_UNION_BRANCHES => Some(values.as_slice()),
@@ -349,8 +350,8 @@ impl<'a> List<'a> {
         })
     }
 
-    /// Those that pass; `each` of those that have this one of several values. If they are to be looked at in order, no index
-    /// is to find what it does not hold in that order.
+    /// Selects the records that pass, or, with `each`, those with this one of several values. If they are read in order, no index
+    /// is used that would have another order.
     fn passing(&self, each: Option<&Value>, in_order: bool) -> Sql<BigInt> {
         let Selection {
             business, conditions, ..
@@ -456,7 +457,7 @@ impl<'a> List<'a> {
     }
 }
 
-/// No more rows than so many.
+/// Appends a limit on the number of rows.
 fn limited<ST>(sql: &mut Sql<ST>, rows: i64) {
     sql.sql(" LIMIT ");
     if USUAL_PER_PAGE.contains(&(rows - 1)) {
@@ -466,19 +467,20 @@ fn limited<ST>(sql: &mut Sql<ST>, rows: i64) {
     }
 }
 
-/// Whether no index holds what passes in the order of the ids.
+/// Returns `true` if no index has the passing records in the order of their ids.
 const fn is_unordered(condition: &Condition) -> bool {
     matches!(condition, Condition::Within(..) | Condition::Like(..))
 }
 
-/// A pattern as LIKE takes it: `%` is a wildcard, and nothing else is.
+/// Returns a pattern for LIKE, in which only `%` is a wildcard.
 pub(super) fn like(pattern: &str) -> String {
     pattern.replace('\\', r"\\").replace('_', r"\_")
 }
 
-/// The id of the first record that was not made before `stamp`: if there is none, one that the next record may have.
+/// Returns the id of the first record that was not made before `stamp`. If there is none, it is an id that the next record may
+/// have.
 ///
-/// Where stamps rise with ids, so that these are halved until it is found.
+/// Stamps must rise with ids: the record is found by bisection.
 async fn first_since(conn: &mut Conn, selection: &Selection, stamp: i64) -> StoreResult<i64> {
     let table = selection.kind.table;
     let business = selection.business.get();

@@ -1,7 +1,7 @@
 //! Sessions: one reads, or writes a transaction.
 //!
-//! A session that writes buffers what nothing reads back before its end, and flushes it with the commit: none of that needs an
-//! answer, all of it leaves in one pipeline, and the row that numbers a business's leads and events is locked late.
+//! A session that writes buffers the rows that nothing reads back before its end, and flushes them with the commit. None of them
+//! needs an answer, all leave in one pipeline, and the row that numbers a business's leads and events is locked late.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -35,7 +35,7 @@ pub(super) struct Reading {
     engine: Engine,
     pub(super) dependencies: Arc<Dependencies>,
     business: Option<BusinessId>,
-    /// None only while another is waited for.
+    /// `None` only while another one is waited for.
     reader: Option<Reader>,
 }
 
@@ -46,9 +46,9 @@ pub(super) struct Writing {
     business: Option<BusinessId>,
     pub(super) transaction: Transaction,
     savepoint: Option<Savepoint>,
-    /// Where sessions of the business may share a transaction.
+    /// The turn among the sessions of the business that may share a transaction.
     turn: Option<GroupTurn>,
-    /// How far a transaction of others had come when this session joined it.
+    /// The state of the others' transaction when this session joined it.
     joined: Option<Mark>,
     /// This session cannot be undone without those whose transaction it joined.
     cannot_detach: bool,
@@ -57,9 +57,9 @@ pub(super) struct Writing {
 /// A point to return to.
 struct Savepoint {
     mark: Mark,
-    /// The database knows of it: it need not before the next statement.
+    /// The database has it: it need not before the next statement.
     is_set: bool,
-    /// By then something had been buffered that was to be undone with it.
+    /// Rows were already buffered then that it should undo.
     is_late: bool,
 }
 
@@ -85,15 +85,15 @@ impl Reading {
     }
 }
 
-/// A session through which long reads go.
+/// A session with lists and other long reads.
 pub(super) trait Reads: Send {
-    /// The connection; it shows what the session has written.
+    /// Returns the connection, with the session's own writes visible.
     fn conn(&mut self) -> impl Future<Output = StoreResult<&mut Conn>> + Send;
 
     /// Prepares for statements that may take longer than a look-up, so that they hold up no other work.
     fn expect_work(&mut self) -> impl Future<Output = StoreResult<()>> + Send;
 
-    /// What is known of the totals of lists, if it holds for this session.
+    /// Returns the cache of the totals of lists, if it is valid for this session.
     fn totals(&self) -> Option<Arc<Totals>>;
 
     /// The database's epoch.
@@ -132,7 +132,7 @@ impl Reads for Writing {
         Ok(())
     }
 
-    /// What this transaction has written may never be committed, so no other one is to see its counts.
+    /// Returns none: the writes of this transaction may never be committed, so no other one may see its counts.
     fn totals(&self) -> Option<Arc<Totals>> {
         None
     }
@@ -171,12 +171,12 @@ impl Writing {
         Ok(())
     }
 
-    /// A session of the same business that nothing has been done in.
+    /// Returns a new session of the same business.
     fn another(&self) -> Self {
         Self::new(self.engine.clone(), Arc::clone(&self.dependencies), self.business)
     }
 
-    /// The connection, for a statement that buffered writes do not concern.
+    /// Returns the connection, for a statement that does not depend on buffered writes.
     pub(super) async fn conn(&mut self) -> StoreResult<&mut Conn> {
         self.leave_group();
         let is_shared = self.joined.is_some();
@@ -193,13 +193,13 @@ impl Writing {
         Ok(self.session().await?)
     }
 
-    /// The connection, for a statement that changes and locks nothing, and that reads nothing this session has written: other
-    /// sessions go on sharing the transaction with this one.
+    /// Returns the connection, for a statement that changes and locks nothing, and reads nothing that this session has written.
+    /// Other sessions go on sharing the transaction with this one.
     pub(super) async fn shared_conn(&mut self) -> StoreResult<&mut Conn> {
         Ok(self.session().await?)
     }
 
-    /// The connection, to read back what may have been buffered.
+    /// Flushes the buffer and returns the connection, to read back buffered writes.
     pub(super) async fn flushed_conn(&mut self) -> StoreResult<&mut Conn> {
         self.flush().await?;
         self.conn().await
@@ -212,14 +212,14 @@ impl Writing {
         })
     }
 
-    /// Has the savepoint be one of the transaction that there is now.
+    /// Makes the savepoint one of the present transaction.
     fn restart_savepoint(&mut self) {
         if let Some(saved) = &mut self.savepoint {
             saved.mark = self.transaction.mark();
         }
     }
 
-    /// Commits what was done, and notifies the watcher.
+    /// Commits the transaction, and notifies the watcher.
     async fn finish(&mut self) -> StoreResult<()> {
         let committed = self.flush_at_end().await?;
         let Transaction { session, summary, .. } = mem::take(&mut self.transaction);
@@ -238,7 +238,7 @@ impl Writing {
     }
 }
 
-/// What follows what is sent.
+/// The statement that follows a flush.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FlushMode {
     Continue,
@@ -246,7 +246,7 @@ enum FlushMode {
 }
 
 impl Writing {
-    /// The buffer, to put a write of this business into. What it holds of another business is flushed before.
+    /// Returns the buffer, for a write of this business. Writes of another business in it are flushed before.
     pub(super) async fn buffer(&mut self, business: BusinessId) -> StoreResult<&mut WriteBuffer> {
         if self.transaction.buffer.business.is_some_and(|other| other != business) {
             self.flush().await?;
@@ -255,15 +255,15 @@ impl Writing {
         Ok(&mut self.transaction.buffer)
     }
 
-    /// The business's counters, to be changed. Their row stays locked until the transaction ends: so numbers have no gaps, and
-    /// are in the order of the commits.
+    /// Returns the business's counters, to be changed. Their row stays locked until the transaction ends, so numbers have no
+    /// gaps, and are in the order of the commits.
     pub(super) async fn numbers(&mut self, business: BusinessId) -> StoreResult<&mut Numbers> {
         let locked = self.lock_counters(business).await?;
         locked.changed = true;
         Ok(&mut locked.numbers)
     }
 
-    /// Locks the business's counters, behind which its transactions take turns: see [`repo`](super).
+    /// Locks the business's counters, which put its transactions in sequence: see [`repo`](super).
     pub(super) async fn lock_counters(&mut self, business: BusinessId) -> StoreResult<&mut LockedCounters> {
         self.release_other(business).await?;
         let locked = match self.transaction.locked.take() {
@@ -286,7 +286,7 @@ impl Writing {
         Ok(self.transaction.locked.insert(locked))
     }
 
-    /// The id of the business's next lead, and the numbers to be changed for it.
+    /// Returns the id of the business's next lead, and the numbers to be changed for it.
     pub(super) async fn next_lead(&mut self, business: BusinessId) -> StoreResult<(i64, &mut Numbers)> {
         self.release_other(business).await?;
         let locked = self.transaction.locked.as_mut();
@@ -297,8 +297,8 @@ impl Writing {
         Ok((id, self.numbers(business).await?))
     }
 
-    /// Locks the business's counters, and answers the id of its next lead. As many more are reserved as sessions wait that may
-    /// join this one.
+    /// Locks the business's counters, and returns the id of its next lead. It reserves ids for the waiting sessions too, which
+    /// may join this one.
     async fn reserve_leads(&mut self, business: BusinessId) -> StoreResult<i64> {
         self.flush().await?;
         let waiting = self.turn.as_ref().map_or(0, GroupTurn::waiting);
@@ -341,7 +341,7 @@ impl Writing {
         self.flush_with(FlushMode::Continue).await.map(drop)
     }
 
-    /// Flushes the buffer as the last of the transaction; `true` if that was its end.
+    /// Flushes the buffer as the last statements of the transaction; returns `true` if that ended it.
     async fn flush_at_end(&mut self) -> StoreResult<bool> {
         self.flush_with(FlushMode::Commit).await
     }
@@ -452,7 +452,7 @@ impl Writing {
         Ok(committed)
     }
 
-    /// A session mostly writes for one business; where it goes on to another, its counters are those that count.
+    /// Sends and releases the counters of another business. A session mostly writes for one.
     async fn release_other(&mut self, business: BusinessId) -> StoreResult<()> {
         if self
             .transaction
@@ -486,8 +486,8 @@ impl Writing {
 }
 
 impl Writing {
-    /// Makes sure that the next statement concerns no other session: those whose transaction this session joined commit without
-    /// it, or, if it has buffered something already, fail with it.
+    /// Makes sure that the next statement concerns no other session. The transaction that this session joined commits without it,
+    /// or, if it has already buffered something, fails with it.
     fn leave_group(&mut self) {
         let Some(mark) = self.joined.take() else { return };
         if self.cannot_detach || self.transaction.is_beyond(&mark) {
@@ -534,7 +534,7 @@ impl Writing {
         }
     }
 
-    /// Undoes what this session did; it ends with the others if it has joined them, since it may have read what they wrote.
+    /// Undoes this session's work. If it joined others, it ends with them, since it may have read their writes.
     async fn roll_back_in_group(mut self) -> StoreResult<()> {
         if self.cannot_detach {
             // The others are undone with it, so what it has read of theirs was never there.
@@ -550,7 +550,7 @@ impl Writing {
         }
     }
 
-    /// Has the transaction that is left open committed once those who wait now have joined it.
+    /// Has the open transaction committed once the sessions that wait now have joined it.
     fn commit_later(self, turn: GroupTurn) {
         let others = turn.wait_for_others();
         tokio::spawn(async move {
@@ -560,7 +560,7 @@ impl Writing {
         });
     }
 
-    /// Commits a transaction that was shared, and notifies its members.
+    /// Commits a shared transaction, and notifies its members.
     async fn commit_shared(mut self, mut transaction: Transaction, mut turn: GroupTurn) {
         turn.give_place_back();
         let members = mem::take(&mut transaction.members);
@@ -615,7 +615,7 @@ impl dealership::Session for Writing {
 }
 
 impl Drop for Writing {
-    /// A session that was not committed leaves a transaction that it joined as it was.
+    /// Leaves a transaction that this session joined as it was, if the session was not committed.
     fn drop(&mut self) {
         if let (Some(mark), Some(turn)) = (self.joined.take(), &self.turn) {
             if !self.cannot_detach {

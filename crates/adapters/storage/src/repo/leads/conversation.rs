@@ -1,4 +1,4 @@
-//! What is written on leads, and which conversations wait to be read.
+//! The messages and notes of leads, and the conversations that wait to be read.
 //!
 //! A lead is locked before its messages, its notes and its place among the waiting conversations are written.
 
@@ -55,7 +55,7 @@ macro_rules! conversation_reader {
     };
 }
 
-/// A page of a table of what belongs to leads, newest first.
+/// Returns a page of a table of rows that belong to leads, newest first.
 macro_rules! page_of {
     ($table:ident, $row:ty, $conn:expr, $business:expr, $lead:expr, $request:expr) => {{
         let all = || {
@@ -92,7 +92,7 @@ async fn exists_lead(conn: &mut Conn, business: BusinessId, lead: LeadId) -> Sto
     Ok(known.is_some())
 }
 
-/// The place of a conversation among those that wait, while this lease of it is in force.
+/// The entry of a waiting conversation, while this lease of it is in force.
 macro_rules! leased {
     ($due:expr) => {
         lead_assessments::table
@@ -287,7 +287,7 @@ impl ConversationStore for Writing {
 }
 
 impl Writing {
-    /// At most so many businesses with a conversation that waits, beginning behind one of them and going round.
+    /// Returns up to `limit` businesses with a waiting conversation, from the one after `after` on and then from the beginning.
     async fn businesses_waiting(&mut self, after: BusinessId, now: Timestamp, limit: usize) -> StoreResult<Vec<i64>> {
         let mut found = Vec::new();
         let (mut behind, mut is_round) = (after.get(), false);

@@ -1,7 +1,6 @@
 //! Leads.
 //!
-//! What a list is narrowed to is in [`listed`], what leads concern in [`vehicles`], and what is written on them in
-//! [`conversation`].
+//! Their list is in [`listed`], the vehicles that they concern in [`vehicles`], and their messages and notes in [`conversation`].
 
 mod conversation;
 mod listed;
@@ -355,7 +354,7 @@ impl BulkLoad for Writing {
     }
 }
 
-/// A new lead, whose id the database has yet to give.
+/// A new lead, which gets its id from the database.
 fn unsaved(content: LeadDraft, reference: i64, created: i64) -> Lead {
     let created = Timestamp::from_epoch_seconds(created);
     Lead {

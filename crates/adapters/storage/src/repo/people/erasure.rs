@@ -1,14 +1,15 @@
-//! What a contact's deletion takes with it: see [`ContactStore::erase_contact`](forecourt_contacts::ContactStore).
+//! The erasure of a deleted contact's data: see [`ContactStore::erase_contact`](forecourt_contacts::ContactStore).
 //!
-//! It goes in parts, each a small transaction. The first one is the deletion's own, and for most contacts the only one; what it
-//! leaves is noted in `deletions`, for the background work that goes on with it. A part ends when its [`Budget`] is spent, and the
-//! next one takes up the [`Stage`] that it was in.
+//! It goes in parts, each a small transaction. The first one is the deletion's own, and for most contacts the only one. The rest
+//! is noted in `deletions`, for the background work that continues it. A part ends when its [`Budget`] is spent, and the next one
+//! continues the [`Stage`] that it was in.
 //!
-//! The contact's former names, emails and numbers are read from its own events, which are emptied meanwhile. Then the records
-//! that are linked to it are cleaned, area by area, and next what shows them elsewhere: what hangs on them, their events, and
-//! stored answers about them. These come after all records, since a transaction that changes a record holds its lock, and what it
-//! wrote is there once the record is cleaned. Then the other records are searched for what is certain to be the person, those
-//! that are found are cleaned in the same way, and at last all texts of the business that stand for themselves are.
+//! 1. The contact's former names, emails and numbers are read from its own events, which are emptied meanwhile.
+//! 2. The records that are linked to it are cleaned, area by area.
+//! 3. Everything that shows them elsewhere follows: attached texts, their events, and stored answers about them. This comes
+//!    late since a transaction that changes a record holds its lock, and so its events are there once all records are cleaned.
+//! 4. The other records are searched for text that is certainly about the person, and those found are cleaned in the same way.
+//! 5. All texts of the business that stand for themselves are cleaned at last.
 
 use diesel::prelude::*;
 use forecourt_contacts::{Contact, ContactType, name_key};
@@ -26,16 +27,17 @@ use crate::models::ERASURE;
 use crate::schema::{contacts, deletions, erased_people, erasure_records};
 use crate::statement::RunQueryDsl;
 
-/// For how long the names of an erased person are kept, encrypted, so that every server takes them out of its spool, in seconds.
+/// The time for which the names of an erased person are kept, encrypted, so that every server takes them out of its spool, in
+/// seconds.
 const SPOOLS_SEARCHED: i64 = 10 * 60;
 
-/// An erasure that goes on: all that it takes to do so.
+/// The state of an unfinished erasure.
 #[derive(Serialize, Deserialize)]
 struct Erasure {
     keys: PersonKeys,
     /// The contact's own events from this one on are emptied.
     emptied: i64,
-    /// A stage that is not known was written by a version before: then the records are gone through anew.
+    /// An unknown stage was written by an earlier version: then the records are gone through anew.
     #[serde(deserialize_with = "stage_or_start")]
     stage: Stage,
 }
@@ -45,7 +47,7 @@ fn stage_or_start<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Stage, D
     Ok(serde_json::from_value(stage).unwrap_or(Stage::Clean(RecordRef::START)))
 }
 
-/// A record that named the contact; the first one has [`RecordRef::START`] before it.
+/// A record that named the contact. [`RecordRef::START`] comes before the first one.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct RecordRef {
     kind: i32,
@@ -54,34 +56,34 @@ struct RecordRef {
 
 impl RecordRef {
     const START: Self = Self { kind: 0, record: 0 };
-    /// Before the first record that is not linked.
+    /// Comes before the first record that is not linked.
     const FOUND: Self = Self { kind: FOUND, record: 0 };
 }
 
-/// What comes next.
+/// The work to do next.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum Stage {
-    /// To learn what the contact was called before.
+    /// Learn the former names of the contact.
     Learn,
-    /// To clean the records after this one.
+    /// Clean the records after this one.
     Clean(RecordRef),
-    /// To look for what shows the records after this one.
+    /// Go on to the record after this one, whose traces elsewhere are next.
     Next(RecordRef),
-    /// To clean, of the texts that hang on this record, the nth kind after that one.
+    /// Clean the texts attached to this record: of the nth kind, after that one.
     Attached(RecordRef, usize, i64),
-    /// To clean this record's events after that number.
+    /// Clean this record's events after that number.
     Events(RecordRef, i64),
-    /// To empty the stored answers about this record.
+    /// Empty the stored answers about this record.
     Answers(RecordRef),
-    /// To empty the stored answers that show the contact.
+    /// Empty the stored answers that show the contact.
     OwnAnswers,
-    /// To search the nth area's records after that one.
+    /// Search the nth area's records after that one.
     Find(usize, i64),
-    /// To clean the nth kind of texts after that one.
+    /// Clean the texts of the nth kind after that one.
     Texts(usize, i64),
-    /// To clean the waiting mails after this one.
+    /// Clean the waiting mails after this one.
     Mails(i64),
-    /// To forget which records named the contact.
+    /// Forget the records that named the contact.
     Forget,
     /// Nothing.
     Done,
@@ -120,7 +122,7 @@ impl Erasure {
     }
 }
 
-/// Adds what a representation of the contact shows.
+/// Adds the names and numbers in a representation of the contact.
 fn add_shown(keys: &mut PersonKeys, shown: &Value) {
     let text = |place: &str| shown.pointer(place).and_then(Value::as_str).unwrap_or_default();
     keys.add_name(text("/data/name"));
@@ -136,20 +138,20 @@ fn add_shown(keys: &mut PersonKeys, shown: &Value) {
     }
 }
 
-/// Names what the state of an erasure is encrypted for.
+/// Names the place that the state of an erasure is encrypted for.
 fn place(business: BusinessId, contact: ContactId) -> Vec<u8> {
     format!("erasure/{business}/{contact}").into_bytes()
 }
 
-/// Records that are locked, and how long their texts are.
+/// Locked records, with the lengths of their texts.
 struct Batch {
     records: Vec<(RecordRef, i32)>,
-    /// Whether none come after them.
+    /// No records come after them.
     last: bool,
 }
 
 impl Writing {
-    /// Deletes a contact, and erases what is held on it elsewhere as far as one transaction goes.
+    /// Deletes a contact, and erases its data elsewhere as far as one transaction goes.
     pub(in super::super) async fn erase(&mut self, business: BusinessId, contact: &Contact) -> StoreResult<()> {
         // Transactions that link a lead to the contact are waited for, and no other can begin to.
         let row = contacts::table.find((business.get(), contact.id.get()));
@@ -174,7 +176,7 @@ impl Writing {
             .await
     }
 
-    /// Goes on with an erasure, whose entry in `deletions` the caller has locked; `false` if nothing is left of it.
+    /// Continues an erasure whose entry in `deletions` the caller has locked. Returns `false` if nothing is left of it.
     pub(in super::super) async fn erase_more(
         &mut self,
         business: BusinessId,
@@ -211,7 +213,7 @@ impl Writing {
             .seal(&state, &place, self.dependencies.random.as_ref())
     }
 
-    /// Notes that a record names a contact, with when it was made.
+    /// Records that a record names a contact, with the time of its creation.
     pub(in super::super) async fn note_record(
         &mut self,
         business: BusinessId,
@@ -233,8 +235,8 @@ impl Writing {
             .map(drop)
     }
 
-    /// Learns from the contact's own events, the latest ones first, what it was called, and empties them. If it was called more
-    /// than can be looked for at once, the rest is found when that is erased.
+    /// Learns the contact's former names from its own events, latest first, and empties these. If there are more names than can
+    /// be searched for at once, the rest follows when those are erased.
     async fn learn(&mut self, business: BusinessId, erasure: &mut Erasure, budget: &mut Budget) -> StoreResult<()> {
         if erasure.stage != Stage::Learn {
             return Ok(());
@@ -261,7 +263,7 @@ impl Writing {
         Ok(())
     }
 
-    /// Locks the records that are to be cleaned next: all at once and in order, before anything else of them is.
+    /// Locks the records to clean next: all at once and in order, before anything else of them.
     async fn lock_batch(&mut self, business: BusinessId, erasure: &Erasure, budget: &Budget) -> StoreResult<Batch> {
         let Stage::Clean(after) = erasure.stage else {
             return Ok(Batch {
@@ -294,7 +296,7 @@ impl Writing {
         Ok(Batch { records, last })
     }
 
-    /// The records that named the contact, after one of them, with when they were made.
+    /// Returns the records that named the contact, after one of them, with the times of their creation.
     async fn records_after(
         &mut self,
         business: BusinessId,
@@ -318,7 +320,7 @@ impl Writing {
         Ok(found.into_iter().map(at).collect())
     }
 
-    /// Goes through the stages until the part is spent, or nothing is left.
+    /// Goes through the stages until the budget is spent, or nothing is left.
     async fn go_through(
         &mut self,
         id: BusinessId,
@@ -367,7 +369,7 @@ impl Writing {
         self.forget_answers(id, &changed).await
     }
 
-    /// Notes which names, emails and numbers of the person other contacts have as well.
+    /// Notes the names, emails and numbers of the person that other contacts have as well.
     async fn note_shared(&mut self, business: BusinessId, keys: &mut PersonKeys) -> StoreResult<()> {
         let names: Vec<String> = keys.names().map(name_key).collect();
         let emails: Vec<String> = keys.emails().map(str::to_owned).collect();
@@ -395,7 +397,7 @@ impl Writing {
         Ok(())
     }
 
-    /// Does a little of the stage, and answers which one comes next.
+    /// Does a little of the stage, and returns the next one.
     async fn go_on(
         &mut self,
         business: BusinessId,
@@ -508,8 +510,8 @@ impl Writing {
         })
     }
 
-    /// Searches an area's next records behind `after` for the person, and notes those that name them; answers up to which one, or
-    /// `None` if none is left.
+    /// Searches an area's next records after `after` for the person, and records those that name them. Returns the last record
+    /// searched, or `None` if none is left.
     async fn find(
         &mut self,
         business: BusinessId,
@@ -532,7 +534,7 @@ impl Writing {
         Ok(Some(last))
     }
 
-    /// Keeps, encrypted, what the person was called until every server has taken them out of its spool.
+    /// Keeps the person's names, encrypted, until every server has taken them out of its spool.
     async fn note_erased(&mut self, business: BusinessId, keys: &PersonKeys) -> StoreResult<()> {
         let sealed = serde_json::to_vec(keys).map_err(other)?;
         let place = erased_place(business, keys.contact());
@@ -561,7 +563,7 @@ impl Writing {
             .map(drop)
     }
 
-    /// Forgets some of the records that named the contact; `true` if none is left.
+    /// Forgets some of the records that named the contact; returns `true` if none is left.
     async fn forget_records(
         &mut self,
         business: BusinessId,
@@ -588,7 +590,7 @@ impl Writing {
     }
 }
 
-/// Names what the keys of an erased person are encrypted for.
+/// Names the place that the keys of an erased person are encrypted for.
 pub(in super::super) fn erased_place(business: BusinessId, contact: ContactId) -> Vec<u8> {
     format!("erased/{business}/{contact}").into_bytes()
 }

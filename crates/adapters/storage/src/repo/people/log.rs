@@ -1,4 +1,4 @@
-//! What shows records elsewhere: events, deliveries of them, stored answers, and mails that wait to be sent.
+//! The places that show records elsewhere: events, deliveries of them, stored answers, and mails that wait to be sent.
 
 use std::collections::HashMap;
 
@@ -23,10 +23,10 @@ use crate::personal::{
 use crate::schema::{events, idempotency_keys, mails, webhook_deliveries};
 use crate::statement::RunQueryDsl;
 
-/// How many deliveries are named in one statement.
+/// The number of events in one statement about their deliveries.
 const NAMED_AT_ONCE: usize = 500;
 
-/// How many events, answers, mails or records one statement reads at most.
+/// The number of events, answers, mails or records that one statement reads.
 pub(in super::super) const READ_AT_ONCE: i64 = 100;
 
 pub(super) const TABLES: &[PersonalTable] = &[
@@ -257,27 +257,27 @@ pub(super) const TABLES: &[PersonalTable] = &[
     table("article_tags", &[], &["business_id", "tag", "article_id"]),
 ];
 
-/// That an event is about a vehicle: word for word the condition of the index `events_of_vehicle`.
+/// The condition that an event is about a vehicle: word for word that of the index `events_of_vehicle`.
 fn of_vehicles() -> SqlLiteral<Bool> {
     sql::<Bool>("substr(events.name, 1, 8) = 'vehicle.'")
 }
 
-/// That an event is about an invoice: word for word the condition of the index `events_of_invoice`.
+/// The condition that an event is about an invoice: word for word that of the index `events_of_invoice`.
 fn of_invoices() -> SqlLiteral<Bool> {
     sql::<Bool>("substr(events.name, 1, 8) = 'invoice.'")
 }
 
-/// That an event is about a contact: word for word the condition of the index `events_of_contact`.
+/// The condition that an event is about a contact: word for word that of the index `events_of_contact`.
 fn of_contacts() -> SqlLiteral<Bool> {
     sql::<Bool>("substr(events.name, 1, 8) = 'contact.'")
 }
 
-/// That an event reports a lead's change: word for word the condition of the index `events_of_changed_lead`.
+/// The condition that an event reports a lead's change: word for word that of the index `events_of_changed_lead`.
 pub(in super::super) fn of_changed_leads() -> SqlLiteral<Bool> {
     sql::<Bool>("events.name = 'lead.updated'")
 }
 
-/// The next events of a record behind a number, and how long they are.
+/// Returns the next events of a record after a number, with their lengths.
 macro_rules! next_events {
     ($name:ident, $condition:expr) => {
         pub(in super::super) async fn $name(
@@ -305,7 +305,7 @@ impl Writing {
     next_events!(invoice_events, of_invoices());
     next_events!(lead_events, of_changed_leads());
 
-    /// The latest events of a contact below a number, and how long they are.
+    /// Returns the latest events of a contact below a number, with their lengths.
     pub(super) async fn contact_events_below(
         &mut self,
         business: BusinessId,
@@ -324,7 +324,7 @@ impl Writing {
             .await
     }
 
-    /// Leaves these events of a record nothing but its id.
+    /// Leaves only the record's id in these events.
     pub(in super::super) async fn empty_events(
         &mut self,
         business: BusinessId,
@@ -341,7 +341,7 @@ impl Writing {
             .map(drop)
     }
 
-    /// The data of these events, by sequence number.
+    /// Returns the data of these events, by sequence number.
     pub(super) async fn event_data(
         &mut self,
         business: BusinessId,
@@ -356,7 +356,8 @@ impl Writing {
         Ok(data.into_iter().collect())
     }
 
-    /// Takes the person out of a record's events, as far as the part goes; answers up to which number.
+    /// Takes the person out of a record's events, as far as the budget goes. Returns the last number done, or `None` if there was
+    /// no budget.
     pub(super) async fn clean_events(
         &mut self,
         business: BusinessId,
@@ -393,8 +394,8 @@ impl Writing {
         Ok(())
     }
 
-    /// The event of a lead's creation, if it is still in the log. Leads are created in the order of their ids, and the event
-    /// comes no earlier than the lead: so it is the first one of a lead with this id or a higher one.
+    /// Returns the event of a lead's creation, if it is still in the log. Leads are created in the order of their ids, and the
+    /// event comes no earlier than the lead. So it is the first one of a lead with this id or a higher one.
     pub(in super::super) async fn lead_creation(
         &mut self,
         business: BusinessId,
@@ -421,7 +422,7 @@ impl Writing {
         Ok(own.map(|(sequence, _, length)| (sequence, length)))
     }
 
-    /// Drops what receivers answered to these events, and what they are about to answer: they may repeat what they were sent.
+    /// Drops the receivers' answers to these events, and those of attempts under way: they may repeat the data that was sent.
     pub(in super::super) async fn forget_answers(&mut self, business: BusinessId, events: &[i64]) -> StoreResult<()> {
         for events in events.chunks(NAMED_AT_ONCE) {
             webhooks::lock_deliveries_of(self.conn().await?, business, events).await?;
@@ -447,7 +448,7 @@ impl Writing {
         Ok(())
     }
 
-    /// Takes the person out of the next mails that wait to be sent; answers up to which one, or `None` if none is left.
+    /// Takes the person out of the next mails that wait to be sent. Returns the last mail done, or `None` if none is left.
     pub(in super::super) async fn clean_mails(
         &mut self,
         business: BusinessId,
@@ -494,8 +495,8 @@ impl Writing {
         Ok(Some(last))
     }
 
-    /// Leaves our own answers about a record, or else those that show the contact, kept for retries, nothing but the id of what
-    /// they are about; `true` if none is left.
+    /// Empties our own answers that are kept for retries but for an id: those about a record, or else those that show the
+    /// contact. Returns `true` if none is left.
     pub(in super::super) async fn empty_answers(
         &mut self,
         business: BusinessId,
@@ -594,7 +595,7 @@ impl PersonalTexts for Events {
     }
 }
 
-/// What endpoints answered to deliveries.
+/// The answers of endpoints to deliveries.
 pub(super) struct ReceivedAnswers;
 
 #[async_trait]

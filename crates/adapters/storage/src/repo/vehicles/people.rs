@@ -1,4 +1,4 @@
-//! What vehicles hold of people, with their documents and test drives, and how they forget one.
+//! People's data in vehicles, with their documents and test drives, and its erasure.
 
 use async_trait::async_trait;
 use diesel::prelude::*;
@@ -245,7 +245,7 @@ impl PersonalArea for Vehicles {
     }
 }
 
-/// The test drives of a contact. No event shows one, and stored answers that do are found by their contact.
+/// The test drives of a contact. No event shows one. Stored answers that do are found by their contact.
 pub(in super::super) struct Drives;
 
 #[async_trait]
