@@ -1,6 +1,6 @@
 //! Types about connections that both engines share.
 
-/// The length of a queue, of one business or of work without one; the next caller is refused.
+/// The maximum length of a queue, of one business or of work without one; the next caller is refused.
 pub(crate) const MAX_QUEUE: usize = 1000;
 
 /// The time that the statements of a checkout are expected to take.

@@ -166,7 +166,8 @@ impl<T: Query> Query for Prepared<T> {
     type SqlType = T::SqlType;
 }
 
-/// The number of assembled texts, such as those of lists, that stay prepared. A text beyond it is prepared anew each time.
+/// The maximum number of assembled texts, such as those of lists, that stay prepared. A text beyond it is prepared anew each
+/// time.
 const MAX_KEPT_TEXTS: usize = 1000;
 
 /// These texts, by backend.

@@ -32,8 +32,8 @@ use tokio_postgres::types::private::BytesMut;
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type};
 use tokio_postgres::{Client, SimpleQueryMessage, Socket, Statement};
 
-/// The number of a connection's statements that stay prepared. Each takes some kilobytes at the server. The program sends fewer
-/// than this often.
+/// The maximum number of a connection's statements that stay prepared. Each takes some kilobytes at the server. The program sends
+/// fewer than this often.
 const MAX_PREPARED: usize = 250;
 
 /// A connection, and the statements that are prepared on it.

@@ -18,7 +18,7 @@ use crate::selection::{Condition, Counters, Selection, within};
 use crate::statement::{Prepare as _, RunQueryDsl, Select, Sql, Value};
 use crate::totals::{Counted, Totals};
 
-/// The number of a column's values up to which each is read by itself, in order, before all are merged.
+/// The maximum number of a column's values up to which each is read by itself, in order, before all are merged.
 const MAX_UNION_BRANCHES: usize = 16;
 
 /// The number of candidates that are looked up one by one. For more of them, reading all records of a business takes no longer.

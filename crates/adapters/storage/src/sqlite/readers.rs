@@ -18,7 +18,7 @@ use crate::error::{other, unavailable};
 use crate::pool::{Effort, MAX_QUEUE, PoolStatus};
 use crate::shares::{OWN_TURNS, Permit, TenantLimiter};
 
-/// The number of heavy checkouts at once. It leaves cores and memory to the light ones.
+/// The maximum number of heavy checkouts at once. It leaves cores and memory to the light ones.
 const HEAVY: usize = 4;
 
 /// Opens connections as needed, keeps them, and lends them out, the most recently used one first.

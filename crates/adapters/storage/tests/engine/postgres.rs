@@ -48,7 +48,7 @@ async fn with_tables(url: &str) -> Engine {
     engine
 }
 
-/// Makes the tables, and answers where they are.
+/// Makes the tables, and returns the URL.
 async fn tables_at(url: &str) -> String {
     drop(with_tables(url).await);
     url.to_owned()
@@ -649,7 +649,7 @@ async fn a_server_without_tls_is_refused_where_tls_is_required() {
     assert!(format!("{refusal:?}").contains("does not support TLS"), "{refusal:?}");
 }
 
-/// A folder of migrations: the first one, which is applied, and another version's.
+/// Makes a folder of migrations: the first one, which is applied, and another version's.
 fn migrations(next: &[(&str, &str, bool)]) -> TempDir {
     let folder = TempDir::new().unwrap();
     let write = |name: &str, text: &str, in_transaction: bool| {

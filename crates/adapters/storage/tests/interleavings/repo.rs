@@ -1,4 +1,4 @@
-//! Sessions that share transactions as those of the library do (`repo/session.rs`), with nothing in them but their numbers.
+//! Sessions that share transactions like those of the library (`repo/session.rs`), with only their numbers in them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ mod group_commit;
 mod transaction {
     use tokio::sync::oneshot;
 
-    /// A transaction, and what is to be written with its commit.
+    /// A transaction, and the rows that are written with its commit.
     #[derive(Default)]
     pub(super) struct Transaction {
         pub(super) writes: Vec<i32>,
@@ -35,7 +35,7 @@ impl Engine {
     }
 }
 
-/// How a session ends.
+/// The end of a session.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
     Commits,
@@ -49,7 +49,7 @@ pub(super) enum Outcome {
 pub(super) struct Group {
     turns: GroupCommit,
     committed: Arc<Mutex<Vec<i32>>>,
-    /// What commits in the background.
+    /// The commits in the background.
     background: Arc<Mutex<Vec<JoinHandle<()>>>>,
 }
 
@@ -121,7 +121,7 @@ impl Group {
         self.committed.lock().unwrap().extend(transaction.writes);
     }
 
-    /// Waits for what commits in the background; nothing is left open then.
+    /// Waits for the commits in the background; nothing is left open then.
     pub(super) async fn rest(&self) {
         let background = std::mem::take(&mut *self.background.lock().unwrap());
         for committing in background {

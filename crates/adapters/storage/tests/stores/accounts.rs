@@ -1,4 +1,4 @@
-//! Businesses and keys, beyond what their domain's contract holds the store to.
+//! Businesses and keys, beyond their domain's contract.
 
 use forecourt_accounts::Business;
 use forecourt_accounts::testing::account_store_contract;

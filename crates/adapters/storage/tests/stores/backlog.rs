@@ -1,4 +1,4 @@
-//! How much waits to be sent.
+//! The number of deliveries and mails that wait to be sent.
 
 use forecourt_dealership::Backlog;
 use forecourt_kernel::{BusinessId, EventName, Mail};

@@ -1,4 +1,4 @@
-//! Deliveries: how events become some, and how these are taken and tried.
+//! Deliveries: how events become deliveries, and how these are taken and tried.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -100,7 +100,7 @@ async fn delete(installation: &Installation, business: BusinessId, webhook: &Web
     session.commit().await.unwrap();
 }
 
-/// A first attempt that came to this.
+/// A first attempt with this result.
 fn attempt(endpoint: EndpointKey, delivery: DeliveryId, next: Next) -> AttemptRecord {
     AttemptRecord {
         delivery,
@@ -123,7 +123,7 @@ async fn save(installation: &Installation, attempts: &[AttemptRecord]) {
     session.commit().await.unwrap();
 }
 
-/// Records, by the numbers that their events have.
+/// Returns the records of deliveries, by the numbers of their events.
 async fn records(installation: &Installation, taken: &[DueDelivery]) -> Vec<i64> {
     let mut records = Vec::new();
     for delivery in taken {
@@ -1199,7 +1199,7 @@ async fn a_history_is_listed_newest_first(installation: Installation) {
     }
 }
 
-/// Forgets what is older at that second than it is kept.
+/// Forgets everything that is past its time at that second.
 async fn forget(installation: &Installation, second: i64, limit: u32) -> u32 {
     let before = |days| at(second - days * DAY);
     let mut session = installation.begin().await;
@@ -1210,7 +1210,7 @@ async fn forget(installation: &Installation, second: i64, limit: u32) -> u32 {
     gone
 }
 
-/// Has all deliveries that wait be delivered.
+/// Ends all waiting deliveries as delivered.
 async fn end_all(installation: &Installation) {
     let ended = "UPDATE webhook_deliveries SET status = 1, due = NULL, lease = NULL, settling = NULL WHERE status = 0";
     installation.execute(ended).await;

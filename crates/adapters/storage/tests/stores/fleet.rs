@@ -24,10 +24,10 @@ const BODIES: [&str; 5] = ["Hatchback", "Estate", "SUV", "Saloon", "Convertible"
 const COLOURS: [&str; 8] = ["Black", "White", "Grey", "Blue", "Silver", "Red", "Green", "Yellow"];
 const FUELS: [&str; 4] = ["Petrol", "Diesel", "Electric", "Petrol Hybrid"];
 
-/// Between two vehicles, in seconds on average.
+/// The time between two vehicles, in seconds on average.
 pub(crate) const SECONDS_BETWEEN: i64 = 600;
 
-/// Vehicles of one business, in the order in which they come in.
+/// Vehicles of one business, in the order of their arrival.
 pub(crate) struct Fleet {
     dice: Dice,
     number: i64,
@@ -43,13 +43,13 @@ impl Fleet {
         }
     }
 
-    /// The first of some are common, and the last rare.
+    /// Chooses a value: the first ones often, and the last ones rarely.
     fn early<'a, T>(&mut self, list: &'a [T]) -> &'a T {
         &list[self.dice.roll(list.len()).min(self.dice.roll(list.len()))]
     }
 }
 
-/// A vehicle as it is stored.
+/// Returns a vehicle as it is stored.
 pub(crate) fn draft(document: Value) -> VehicleDraft {
     serde_json::from_value(document).unwrap()
 }

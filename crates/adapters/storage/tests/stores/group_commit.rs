@@ -40,7 +40,7 @@ async fn created(installation: &Installation, business: BusinessId) -> StoreResu
     session.commit().await.map(|()| id)
 }
 
-/// Checks that there are so many leads, with as many events, and that neither numbers have gaps.
+/// Checks the number of leads and of their events, and that neither numbers have gaps.
 async fn assert_leads(installation: &Installation, count: i64) {
     for query in [
         "SELECT count(*) FROM leads",
@@ -194,7 +194,7 @@ fn request(key: &str) -> KeyedRequest {
     }
 }
 
-/// Creates a lead unless the key was answered before; tries again as long as it is in conflict, as a server does.
+/// Creates a lead unless the key was answered before. It tries again while it is in conflict, as a server does.
 async fn created_once(installation: &Installation, business: BusinessId, key: &str) -> KeyUse {
     loop {
         match try_to_create_once(installation, business, key).await {

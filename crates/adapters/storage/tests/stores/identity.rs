@@ -1,4 +1,4 @@
-//! What a database says of itself: which one it is, and its epoch.
+//! The identity of a database, and its epoch.
 
 use forecourt_kernel::{Clock as _, Epoch, StoreError};
 use forecourt_storage::DatabaseFacts;

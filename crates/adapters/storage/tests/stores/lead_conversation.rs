@@ -1,4 +1,4 @@
-//! What is written on leads, which conversations wait to be read.
+//! The messages and notes of leads, and the conversations that wait to be read.
 
 use forecourt_contacts::{Contact, ContactDraft};
 use forecourt_kernel::{BusinessId, LeadId, Mail, PageRequest};

@@ -25,7 +25,7 @@ both_engines!(
 );
 
 impl Installation {
-    /// A lead of that content, stored at that second.
+    /// Stores a lead of that content at that second.
     pub(crate) async fn lead(&self, business: BusinessId, draft: LeadDraft, second: i64) -> Lead {
         let mut session = self.begin().await;
         let lead = session.insert_lead(business, draft, at(second)).await.unwrap();
@@ -110,7 +110,7 @@ async fn leads_are_kept_as_their_domain_asks(installation: Installation) {
     lead_reader_contract(installation.read().await.as_mut(), &book).await;
 }
 
-/// Two businesses with the contacts and vehicles that the contract asks for.
+/// Two businesses with the contacts and vehicles that the contract needs.
 async fn surroundings(installation: &Installation) -> Surroundings {
     let (ours, theirs) = (
         installation.business("ours").await,

@@ -1,4 +1,4 @@
-//! Lists of leads, beyond what their domain's contract holds them to.
+//! Lists of leads, beyond their domain's contract.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ fn ids(leads: &[Lead]) -> Vec<i64> {
     leads.iter().map(|lead| lead.id.get()).collect()
 }
 
-/// What is stored for the simple view says what the leads say.
+/// Asserts that the stored simple views agree with the leads.
 async fn assert_previews(
     reader: &mut dyn ReadSession,
     business: BusinessId,
@@ -151,7 +151,7 @@ async fn a_long_list_is_counted_and_paged(installation: Installation) {
     }
 }
 
-/// All that pass, by cursor.
+/// Returns all leads that pass, by cursor.
 async fn all(installation: &Installation, business: BusinessId, filter: &LeadFilter) -> Vec<Lead> {
     let mut reader = installation.read().await;
     let mut passed = Vec::new();
@@ -180,7 +180,7 @@ fn replied() -> LeadFilter {
     }
 }
 
-/// How many leads a business has, and how many of them are replied to.
+/// Returns the number of a business's leads, and of those that are replied to.
 async fn totals(installation: &Installation, business: BusinessId) -> (i64, i64) {
     (
         total(installation, business, &LeadFilter::default()).await,

@@ -152,7 +152,7 @@ async fn a_mail_is_put_back_or_dropped(installation: Installation) {
     assert_eq!(again[0].attempts, 1);
 }
 
-/// Queues so many mails of a business.
+/// Queues this number of a business's mails.
 async fn queue_many(installation: &Installation, business: BusinessId, subject: &str, number: u32, due: Timestamp) {
     let mut session = installation.begin().await;
     for _ in 0..number {

@@ -13,7 +13,7 @@ both_engines! {
     every_column_is_in_the_register,
 }
 
-/// What the engine itself keeps, and the pages of indexes of texts, which stand in the register by their own names.
+/// The engine's own tables, and the pages of indexes of texts, which the register has by names of their own.
 const ENGINE: [&str; 3] = ["sqlite_", "__diesel_schema_migrations", "forecourt_migrations"];
 const INDEX_PAGES: [&str; 3] = ["_search_config", "_search_data", "_search_idx"];
 
