@@ -43,7 +43,7 @@ impl fmt::Debug for SecretKey {
 
 impl SecretCipher {
     pub(crate) fn new(key: &SecretKey) -> Self {
-        // A key of its own: what one is used for says nothing of the other.
+        // A key of its own: uses of the one reveal nothing about the other.
         let derived = keyed(&key.0).chain_update(DIGEST_KEY).finalize().into_bytes();
         Self {
             cipher: XChaCha20Poly1305::new(&key.0.into()),

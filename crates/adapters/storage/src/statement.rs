@@ -248,7 +248,7 @@ impl<DB: Backend<QueryBuilder: Default> + 'static> AnyStatement<'_, DB> {
         let mut text = DB::QueryBuilder::default();
         self.statement.to_sql(&mut text, backend)?;
         let sql = text.finish();
-        // What the statement says itself: its box would say what its parts do.
+        // The statement's own answer: its box would answer for its parts.
         let is_marked = (*self.statement).is_safe_to_cache_prepared(backend)?;
         let is_kept = is_marked && (self.id.is_some() || may_stay_prepared::<DB>(&sql));
         Ok(StatementText { sql, is_kept })

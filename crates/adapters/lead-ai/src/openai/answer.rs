@@ -70,7 +70,7 @@ pub(crate) fn read(body: &[u8]) -> Result<Assessment, Problem> {
         reason: Some(text("reason", &answer.reason, MAX_SENTENCE_CHARS)?),
         next_action: Some(text("next_action", &answer.next_action, MAX_SENTENCE_CHARS)?),
         junk: answer.junk,
-        // How sure the model is that a message is no junk is of no use.
+        // The confidence that a message is no junk is of no use.
         junk_confidence: junk_confidence.filter(|_| answer.junk),
     })
 }

@@ -118,7 +118,7 @@ pub(super) struct Outcome {
 
 /// Decides.
 pub(super) fn decide(evidence: &Evidence<'_>, prediction: Prediction) -> Outcome {
-    // What is junk to all appearances, but speaks of buying, stays a buyer.
+    // A message that looks like junk but shows a wish to buy stays a buyer's.
     let is_sure = evidence
         .junk
         .is_some_and(|junk| junk.confidence == JunkConfidence::High);

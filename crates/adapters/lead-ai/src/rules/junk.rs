@@ -165,7 +165,7 @@ pub(super) fn weigh(finder: &Finder<(JunkKind, i32)>, suspect: &Read, log_odds: 
     let mut total: i32 = points.iter().map(|(_, points)| points).sum();
     let real = REAL.iter().filter(|signal| suspect.signals.contains(signal)).count();
     total -= REAL_POINTS.0 * i32::try_from(real.min(REAL_POINTS.1)).unwrap_or(0);
-    // Points and model see different things: to be sure takes both.
+    // Points and model see different things: high confidence takes both.
     let confidence = if log_odds >= LIKELY && total >= MEDIUM || log_odds >= 0.0 && total >= HIGH {
         JunkConfidence::High
     } else if log_odds >= VERY_LIKELY || log_odds >= 0.0 && total > 0 || log_odds >= UNLIKELY && total >= MEDIUM {
@@ -179,7 +179,7 @@ pub(super) fn weigh(finder: &Finder<(JunkKind, i32)>, suspect: &Read, log_odds: 
     for (kind, points) in points {
         *kinds.entry(kind).or_default() += points;
     }
-    // The kind for which most speaks; of several the first.
+    // The kind with the most points; of several the first.
     let kind = kinds
         .into_iter()
         .max_by_key(|(kind, points)| (*points, std::cmp::Reverse(*kind)));

@@ -291,7 +291,7 @@ impl Rules {
             .iter()
             .rposition(|message| message.ours)
             .map_or(0, |ours| ours + 1);
-        // What the sender wanted before they gave up no longer holds.
+        // Wishes from before the sender gave up no longer hold.
         let gives_up = messages
             .last()
             .is_some_and(|last| GIVES_UP.iter().any(|signal| last.signals.contains(signal)));
@@ -321,7 +321,7 @@ impl Rules {
         if own_subject {
             self.find(&subject, &mut order);
         }
-        // What the text says comes first.
+        // The signals of the text come first.
         let mut said = Vec::new();
         self.find(&words, &mut said);
         said.append(&mut order);

@@ -129,7 +129,7 @@ impl Reader {
             } else if matches!(character, '\'' | '’' | '‘' | '`') {
                 has_apostrophe |= !word.is_empty();
             } else if character == ',' && in_number {
-                // Part of the number, and nothing that it differs by.
+                // Part of the number, with no effect on its value.
             } else {
                 self.end_word(&mut word, &mut has_apostrophe, &mut sentence);
                 if matches!(character, '.' | '!' | '?' | '\n' | ';') && !sentence.is_empty() {

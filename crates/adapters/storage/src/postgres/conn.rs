@@ -91,7 +91,7 @@ impl Conn {
     /// Rolls the transaction back, and gives the connection back.
     pub(super) fn abandon(self, held: impl Send + 'static) {
         self.state.sent();
-        // It is sent when it is first polled, and nobody else sends anything before it is answered.
+        // It is sent when it is first polled, and no other code sends anything before it is answered.
         drop(self.link.batch("ROLLBACK").now_or_never());
         self.give_back(held);
     }

@@ -38,10 +38,10 @@ impl Endpoint {
             settings.connect_timeout(config.wait);
         }
         if settings.get_tcp_user_timeout().is_none() {
-            // A server that vanished in the midst of a statement is noticed, long before TCP itself would.
+            // Notices a server that vanished during a statement, long before TCP itself would.
             settings.tcp_user_timeout(Duration::from_secs(10));
         }
-        // And so is one that vanished while its answer is waited for.
+        // Notices a server that vanished while its answer is awaited.
         settings.keepalives_idle(Duration::from_secs(15));
         settings.keepalives_interval(Duration::from_secs(5));
         settings.keepalives_retries(3);
@@ -132,12 +132,12 @@ fn refused(error: &tokio_postgres::Error) -> ConnectionError {
         None => error.to_string(),
     };
     let temporary = match error.code() {
-        // A wrong password, no such database, no right to it, a setting that the server does not know: no later try helps.
+        // A wrong password, no such database, no right to it, an unknown setting: no later attempt helps.
         Some(code) => {
             let class = code.code().get(..2);
             !class.is_some_and(|class| ["28", "3D", "42", "22", "0A"].contains(&class))
         }
-        // Not the server's word: refused, unreachable, interrupted.
+        // No answer from the server: refused, unreachable, interrupted.
         None => true,
     };
     if temporary {

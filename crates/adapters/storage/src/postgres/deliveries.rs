@@ -51,7 +51,7 @@ pub(crate) async fn advance_due(conn: &mut Conn, queues: &[DueAdvance]) -> Store
 pub(crate) fn look_up_by_key(conn: &mut Conn) {
     const BY_KEY: &str =
         "SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL enable_seqscan = off";
-    // As for BEGIN: the server takes statements in order, and what keeps this one from being run keeps the next from it too.
+    // As for BEGIN: the server takes statements in order, and a cause that keeps this one from running stops the next one too.
     drop(conn.batch_execute(BY_KEY).now_or_never());
 }
 
@@ -124,7 +124,7 @@ impl QueryId for AdvanceDue {
 impl QueryFragment<Pg> for AdvanceDue {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
         plan_anew(&mut out);
-        // What is compared is what was locked. The row itself is seen as it was before the wait for its lock.
+        // The locked row is compared. The row itself is seen as it was before the wait for its lock.
         out.push_sql(
             "WITH locked AS MATERIALIZED (SELECT queue.business_id, queue.webhook_id, queue.next_due, given.due \
              FROM webhook_queues AS queue JOIN unnest(",
@@ -209,8 +209,9 @@ impl QueryFragment<Pg> for Save {
         out.push_bind_param::<Texts, _>(&self.error)?;
         out.push_sql("::TEXT[], ");
         out.push_bind_param::<Whole, _>(&self.delivered_at)?;
-        // The status is compared with a column of the list. As a condition of the table's own it would be estimated by statistics, which,
-        // gathered while nothing was pending, say that no row has it: then the table seems the shorter side, and is read whole.
+        // The status is compared with a column of the list. A condition of the table alone would be estimated by statistics. If
+        // these were gathered while nothing was pending, no row seems to have it: then the table seems the shorter side, and is
+        // read whole.
         out.push_sql(
             "::BIGINT[]) AS tried (business_id, id, pending, status, due, attempts, first_attempt, next_attempt_at, response_code, \
              response_ms, response_body, error, delivered_at) \

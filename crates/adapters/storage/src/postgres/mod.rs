@@ -88,7 +88,7 @@ impl Engine {
     /// threads, so each worker with a runtime of its own takes a handle of its own.
     #[must_use]
     pub fn for_worker(&self) -> Self {
-        // What could be set up once can be set up again; if not, sharing is slower and no less right.
+        // The set-up worked once, so it works again. If not, sharing is slower but just as right.
         Self::with_pool(Arc::clone(&self.shared)).unwrap_or_else(|_| self.clone())
     }
 

@@ -67,7 +67,7 @@ impl Pool {
         let size = config.pool_size.max(1);
         let connections = deadpool::Pool::builder(manager)
             .max_size(size)
-            // What the server keeps for a connection that was just used is still in its processor's cache.
+            // The server's data for a recently used connection is still in its processor's cache.
             .queue_mode(::deadpool::managed::QueueMode::Lifo)
             .build();
         Ok(Self {

@@ -58,7 +58,7 @@ impl Probe {
             *kept = Some(link);
             return version_check.verdict();
         }
-        // The connection may have been what failed.
+        // The failure may be the connection's.
         let mut link = Arc::clone(endpoint)
             .connect()
             .await
@@ -85,7 +85,7 @@ async fn takes_writes(link: &mut Link, faults: &Faults, version_check: &VersionC
     if AtomicBool::load(noted, Ordering::Relaxed) {
         match room(link).await {
             Err(error) if link.take_refusal().as_ref().is_some_and(hinders_writing) => return Err(store_error(error)),
-            // That this role may not do so says nothing of the disk.
+            // A role without the right to do so shows nothing about the disk.
             Ok(()) | Err(_) => noted.store(false, Ordering::Relaxed),
         }
     }

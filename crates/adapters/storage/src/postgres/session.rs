@@ -88,7 +88,7 @@ impl Session {
     /// # Errors
     /// As any statement.
     pub async fn savepoint(&mut self) -> StoreResult<()> {
-        // As for BEGIN: what keeps it from being marked keeps the next statement from running.
+        // As for BEGIN: a cause that stops it stops the next statement too.
         self.run("SAVEPOINT inner_point").now_or_never().unwrap_or(Ok(()))
     }
 

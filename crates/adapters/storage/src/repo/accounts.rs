@@ -161,11 +161,11 @@ impl AccountStore for Writing {
         if deleted == 0 {
             return Ok(());
         }
-        // Whatever else was being deleted of it goes with the rest.
+        // Any other unfinished deletion of the business goes with the rest.
         diesel::delete(deletions::table.filter(deletions::business_id.eq(id.get())))
             .execute(self.conn().await?)
             .await?;
-        // What is sent of it would go on.
+        // Its deliveries would still be sent.
         diesel::delete(webhook_queues::table.filter(webhook_queues::business_id.eq(id.get())))
             .execute(self.conn().await?)
             .await?;

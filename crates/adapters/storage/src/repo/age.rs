@@ -92,7 +92,7 @@ async fn events(session: &mut Reading, before: Timestamp, since: Timestamp) -> S
 }
 
 fn quota(recent: i64, all: i64) -> u32 {
-    // One at least, so that a few are forgotten too.
+    // One at least, so that a few are purged too.
     let tenth = all / 10 + i64::from(all % 10 > 0);
     u32::try_from(recent.max(tenth)).unwrap_or(u32::MAX)
 }

@@ -29,7 +29,7 @@ impl IdempotencyStore for Writing {
         now: Timestamp,
     ) -> StoreResult<KeyUse> {
         if self.transaction.buffer.has_answer(business, key.as_str()) {
-            // Given once that is committed.
+            // The answer is available once that is committed.
             return Err(StoreError::Conflict);
         }
         let row = idempotency_keys::table.find((business.get(), key.as_str()));
@@ -46,13 +46,13 @@ impl IdempotencyStore for Writing {
             return Ok(KeyUse::Free);
         };
         if created <= outdated(now) {
-            // The age is looked at again: another request may have used the key in the meantime.
+            // The age is checked again: another request may have used the key in the meantime.
             diesel::delete(row.filter(idempotency_keys::created.le(outdated(now))))
                 .execute(self.conn().await?)
                 .await?;
             return Ok(KeyUse::Free);
         }
-        // A version before stored it without a key.
+        // An earlier version stored it without a key.
         let keyed = keyed_fingerprint(self.dependencies.cipher()?, fingerprint.as_bytes());
         if stored != keyed && stored != fingerprint.as_bytes() {
             return Ok(KeyUse::Reused);
@@ -108,7 +108,7 @@ impl IdempotencyStore for Writing {
             .load(self.conn().await?)
             .await?;
         for (business, key) in &expired {
-            // The age is looked at again: a request may have claimed the key in the meantime.
+            // The age is checked again: a request may have claimed the key in the meantime.
             let row = idempotency_keys::table.find((business, key));
             diesel::delete(row.filter(idempotency_keys::created.le(outdated(now))))
                 .execute(self.conn().await?)

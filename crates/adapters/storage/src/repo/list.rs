@@ -51,7 +51,7 @@ pub(super) async fn find(session: &mut impl Reads, selection: &Selection, reques
     let offset = request.offset();
     let remembered = known_totals(session, selection).and_then(|totals| totals.get(selection));
     let counted = match remembered {
-        // How many there were once is good enough to plan by.
+        // An old count is good enough to plan by.
         _ if offset.is_none() && list.is_sorted() => None,
         Some(remembered) if offset.is_none() => Some(remembered),
         _ => Some(list.counted(session, remembered).await?),
@@ -67,7 +67,8 @@ pub(super) async fn find(session: &mut impl Reads, selection: &Selection, reques
         list.before = Some(cursor.id());
     }
     let limit = request.wanted();
-    // So many records are looked at in order until a page is full; the other way all that pass are sorted.
+    // In the order of ids, about `wanted * of / total` records are read until a page is full; otherwise `total` records are
+    // sorted.
     let wanted = offset.saturating_add(limit);
     list.scan_in_id_order = counted.is_some_and(|counted| {
         let Counted { total, of, .. } = counted;
@@ -213,7 +214,7 @@ impl<'a> List<'a> {
 
     /// Counts the records that pass, unless that was done since the last write.
     async fn counted(&mut self, session: &mut impl Reads, remembered: Option<Counted>) -> StoreResult<Counted> {
-        // First: what is written while others are being counted makes the total outdated, and never the other way round.
+        // First: a write during the count makes the total outdated, and never the reverse.
         let epoch = session.epoch();
         let (of, writes) = records(session.conn().await?, self.selection).await?;
         if self.selection.is_all() {
@@ -253,7 +254,7 @@ impl<'a> List<'a> {
         match counted {
             _ if self.created.is_some() => i64::MAX,
             _ if self.is_sorted() && !has_others => wanted,
-            // How many pass says nothing of how many an index finds for one of the conditions.
+            // The number of passing records is no measure of the entries that an index has for one of the conditions.
             _ if !self.scan_in_id_order && (has_patterns || has_others && !self.is_sorted()) => i64::MAX,
             Some(Counted { total, of, .. }) if self.scan_in_id_order || self.is_sorted() => {
                 wanted.saturating_mul(of) / total.max(1)
@@ -298,7 +299,7 @@ impl<'a> List<'a> {
         let (_, id) = self.source();
         let select = format!("SELECT {id} AS id");
         let mut ids = Sql::new("");
-        // What an index holds in the order of the ids needs no sorting; of several values each is, and they are merged.
+        // An index in the order of the ids needs no sorting. The entries of several values are each in order, and are merged.
         let is_sorted = self.is_sorted();
         match self.any_of().filter(|_| is_sorted) {
             None => {
@@ -336,7 +337,7 @@ impl<'a> List<'a> {
     /// read.
     fn source(&self) -> (&'static str, &'static str) {
         match self.selection.conditions.as_slice() {
-            // Of vehicles there are some that are in no list.
+            // Some vehicles are in no list.
             [Condition::Noted { table, id, .. }] if *table != "vehicles" => (*table, *id),
             _ => (self.selection.kind.table, "id"),
         }
@@ -393,7 +394,7 @@ impl<'a> List<'a> {
                 },
                 Condition::Within(column, range) => within(&mut sql, &format!("{hidden}{column}"), *range),
                 Condition::Like(column, pattern) => {
-                    // SQLite does not see that what is like something is not null.
+                    // SQLite does not infer that a text that matches a pattern is not null.
                     sql.sql(hidden)
                         .sql(column)
                         .sql(" IS NOT NULL AND ")
@@ -412,8 +413,8 @@ impl<'a> List<'a> {
                     column,
                     value,
                 } => {
-                    // Two such joins would be nested, however long it took, where no statistics were gathered yet: what
-                    // is no condition of its own is looked up in a table of hashes.
+                    // Two such joins would be nested, at any cost, before statistics are gathered. An expression that is no
+                    // condition by itself is looked up in a hash table.
                     let (before, behind) = if joined { ("(", ") IS TRUE") } else { ("", "") };
                     joined = true;
                     sql.sql(&format!("{before}id IN (SELECT {id} FROM {table} WHERE business_id = "))
@@ -445,7 +446,7 @@ impl<'a> List<'a> {
             sql.sql(&format!(" AND {source_id} <= ")).bind(last);
         }
         if let Some(before) = self.before {
-            // What is sorted is found by what it is, wherever the page begins.
+            // Rows that are sorted are found by the condition, wherever the page begins.
             let hidden = hide(!self.is_sorted() && !self.scan_in_id_order);
             sql.sql(&format!(" AND {hidden}{source_id} < ")).bind(before);
         }

@@ -241,7 +241,7 @@ async fn page(
     request: &PageRequest,
 ) -> StoreResult<Page<Listing>> {
     let offset = request.offset();
-    // A page behind a cursor of the whole list reads its own entries of one index and nothing else.
+    // A page of the whole list after a cursor reads its own entries of one index and nothing more.
     if *filter != ListingFilter::default() || offset.is_some() {
         session.expect_work().await?;
     }
@@ -586,7 +586,7 @@ impl ListingStore for Writing {
             listings::ready,
             listings::updated,
         ));
-        // Locked before the counter is: so those who write it and those who remove it do not wait for each other.
+        // Locked before the counter is: so a writer of it and one who removes it do not wait for each other.
         let row: Option<(String, Option<i64>, i64, i64)> = dialect::for_no_key_update!(row)
             .get_optional(self.conn().await?)
             .await?;

@@ -217,7 +217,7 @@ impl Writing {
                 .execute(self.conn().await?)
                 .await?;
         }
-        // A server of the version before does not say when it queued a mail.
+        // A server of the version before does not record the time at which it queued a mail.
         let unknown: Vec<i64> = due
             .iter()
             .filter(|(_, queued)| queued.is_none())

@@ -107,7 +107,7 @@ impl Engine {
             let other = forecourt_meta::table
                 .find(TIMELINE)
                 .filter(forecourt_meta::value.ne(&timeline));
-            // Of several servers one finds the former timeline.
+            // Only one of several servers still finds the former timeline.
             let changed = diesel::update(other)
                 .set(forecourt_meta::value.eq(&timeline))
                 .execute(&mut *session)

@@ -57,7 +57,7 @@ impl Writing {
                 return Ok(true);
             }
         }
-        // What is left refers to it, and goes with it: its counters, and what was written since.
+        // The remaining rows refer to it, and go with it: its counters, and rows that were written since.
         diesel::delete(businesses::table.find(business.get()))
             .execute(self.conn().await?)
             .await?;

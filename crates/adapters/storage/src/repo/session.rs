@@ -107,7 +107,7 @@ impl Reads for Reading {
 
     async fn expect_work(&mut self) -> StoreResult<()> {
         if !self.reader.as_ref().is_some_and(|reader| reader.suits(Effort::Heavy)) {
-            // Given back first: who waits holds nothing that others want.
+            // Given back first: a caller that waits holds nothing that others want.
             self.reader = None;
             self.reader = Some(self.engine.read_for(self.business, Effort::Heavy).await?);
         }
@@ -184,7 +184,7 @@ impl Writing {
             saved.is_set = true;
             if is_shared {
                 saved.is_late = self.transaction.is_beyond(&saved.mark);
-                // Boxed, since what is sent may need statements.
+                // Boxed, since the flush may need statements of its own.
                 Box::pin(self.flush()).await?;
                 self.restart_savepoint();
             }
@@ -351,7 +351,7 @@ impl Writing {
         if self.transaction.buffer.business.is_none() {
             return self.send_numbers().await.map(|()| false);
         }
-        // First: a savepoint that was not set yet comes before what is sent.
+        // First: an unset savepoint comes before the flushed rows.
         self.conn().await?;
         let WriteBuffer {
             business,
@@ -408,7 +408,7 @@ impl Writing {
             pipeline.send(diesel::insert_into(mails::table).values(row)).await;
         }
         for row in assessments {
-            // It waits once, and as if it had never been tried.
+            // It waits once, as if it had never been tried.
             let waiting = diesel::insert_into(lead_assessments::table)
                 .values(row)
                 .on_conflict((lead_assessments::business_id, lead_assessments::lead_id))
@@ -430,7 +430,7 @@ impl Writing {
             FlushMode::Commit | FlushMode::Continue => pipeline.finish().await.map(|()| false),
         };
         let committed = finished.map_err(|error| match store_error(error) {
-            // Another server did the same request meanwhile: done again, it gets that one's answer.
+            // Another server did the same request meanwhile: done again, this one gets that answer.
             StoreError::Duplicate(constraint) if constraint.starts_with("idempotency_keys") => StoreError::Conflict,
             failure => failure,
         })?;
@@ -510,7 +510,7 @@ impl Writing {
         let is_first = self.joined.take().is_none();
         let is_alone = is_first && (turn.waiting() == 0 || self.transaction.locked.is_none() || turn.is_apart());
         if is_alone {
-            // The next one may begin; the database has it wait for the lock, if it wants it.
+            // The next session may begin; the database makes it wait for the lock, if it wants it.
             drop(turn);
             return self.finish().await;
         }
@@ -537,7 +537,7 @@ impl Writing {
     /// Undoes this session's work. If it joined others, it ends with them, since it may have read their writes.
     async fn roll_back_in_group(mut self) -> StoreResult<()> {
         if self.cannot_detach {
-            // The others are undone with it, so what it has read of theirs was never there.
+            // The others are undone with it, so the rows of theirs that it has read never existed.
             return Err(StoreError::Conflict);
         }
         if let Some(mark) = &self.joined {

@@ -40,7 +40,7 @@ impl Checkpointer {
     /// Notes that the log has grown.
     pub(super) fn wake(&self) {
         if let Some(requests) = &self.requests {
-            // One that waits already is enough.
+            // A request that waits already is enough.
             let _ = requests.try_send(());
         }
     }
@@ -57,7 +57,7 @@ impl Drop for Checkpointer {
 }
 
 fn run(file: &File, requests: &Receiver<()>) {
-    // A connection has some hundred kilobytes, which few installations ever need.
+    // A connection takes some hundred kilobytes, which few installations ever need.
     let mut link = None;
     while requests.recv().is_ok() {
         if link.is_none() && file.identity.log_bytes() < BYTES {
@@ -76,7 +76,7 @@ fn run(file: &File, requests: &Receiver<()>) {
 
 /// Checkpoints the log if it is long. Returns the connection, which is opened if there is none.
 fn checkpointed(file: &File, link: Option<Link>) -> Result<Link, BoxError> {
-    // Each time: to read a file beyond its end, once somebody has truncated it, would end the process.
+    // Each time: reading a truncated file beyond its end would end the process.
     file.identity.verify()?;
     let mut link = match link {
         Some(link) => link,
@@ -85,7 +85,7 @@ fn checkpointed(file: &File, link: Option<Link>) -> Result<Link, BoxError> {
     link.here(|conn| {
         let state: Log = sql_query("PRAGMA wal_checkpoint(NOOP)").get_result(conn)?;
         if state.log - state.checkpointed > PAGES {
-            // A passive checkpoint does not wait for readers: pages behind what one of them sees are left.
+            // A passive checkpoint does not wait for readers: it leaves pages that are newer than a reader's view.
             let _: Log = sql_query("PRAGMA wal_checkpoint(PASSIVE)").get_result(conn)?;
         }
         QueryResult::Ok(())

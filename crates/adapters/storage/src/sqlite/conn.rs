@@ -265,7 +265,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 
 fn set_up(conn: &mut SqliteConnection, role: Role) -> Result<(), BoxError> {
     conn.batch_execute(&format!("PRAGMA busy_timeout = {}", TIMEOUT.as_millis()))?;
-    // Nothing of the file is mapped: a page that cannot be read would end the process, where a read that fails ends a statement.
+    // Nothing of the file is mapped: an unreadable page would end the process, while a failed read ends only a statement.
     conn.batch_execute(
         "PRAGMA synchronous = FULL;
          PRAGMA foreign_keys = ON;

@@ -57,9 +57,9 @@ impl Drop for Flusher {
 
 fn run(writer: &Mutex<Writer>, queue: &Arc<WriteQueue>, checkpointer: &Checkpointer, ending: &AtomicBool) {
     loop {
-        // A wake-up that comes before this is kept.
+        // A wake-up before this is kept.
         thread::park();
-        // Looked at first: what was left before the end was called is in this commit.
+        // Read first: work that was left before the end was requested is in this commit.
         let last = ending.load(Ordering::Acquire);
         let turn = queue.enter_to_commit();
         let mut writer = writer.blocking_lock();

@@ -79,7 +79,7 @@ impl Identity {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
         }
-        // What SQLite makes beside the file gets the file's own permissions.
+        // SQLite gives the files beside it the file's own permissions.
         for path in [&self.main, &self.log, &self.index] {
             if let Err(error) = tighten(path) {
                 tracing::warn!(path = %path.display(), %error, "others can read this file of the database");
@@ -139,7 +139,7 @@ impl Identity {
     /// # Errors
     /// As [`verify`](Self::verify).
     pub(super) fn verify_readable(&self) -> StoreResult<()> {
-        // Readers have the file open, wherever it went.
+        // Readers have the file open, even if it was moved.
         let Some(handle) = self.handle.get() else { return Ok(()) };
         match handle.metadata() {
             Ok(found) if found.len() >= self.size.load(Ordering::Relaxed) => Ok(()),

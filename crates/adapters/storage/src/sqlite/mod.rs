@@ -204,7 +204,7 @@ impl Engine {
     pub(crate) async fn maintain(&self) -> StoreResult<()> {
         let due = {
             let mut session = self.begin().await?;
-            // What it would do, of all tables.
+            // The statements that it would run, for all tables.
             let due = sql::<Text>("PRAGMA optimize(0x10003)");
             let due = crate::statement::RunQueryDsl::load::<String>(due, &mut *session).await;
             due?
@@ -218,8 +218,8 @@ impl Engine {
             session.commit().await?;
         }
         if is_due {
-            // A connection reads statistics when it opens. It would also read them after a change of the schema; but while the schema
-            // changes, a search that has just begun may fail, since FTS5's tables cannot be connected then.
+            // A connection reads statistics when it opens. It would also read them after a change of the schema; but during that
+            // a search that has just begun may fail, since FTS5's tables cannot be connected.
             self.readers.renew().await?;
         }
         Ok(())

@@ -126,7 +126,7 @@ impl WriteQueue {
         while let Some(waiter) = state.next() {
             match waiter.send(Turn::new(self)) {
                 Ok(()) => return,
-                // It has gone away: the turn is the next one's.
+                // The caller has gone away: the turn is the next one's.
                 Err(mut turn) => turn.0 = None,
             }
         }

@@ -108,7 +108,7 @@ impl Readers {
 
     /// Replaces all open connections: the idle ones at once, the others when they come back.
     pub(super) async fn renew(&self) -> StoreResult<()> {
-        // First: where none can be opened, those that there are go on.
+        // First: if no connection can be opened, the present ones go on.
         let link = self.open_another().await?;
         let idle = {
             let mut idle = self.idle();
@@ -120,7 +120,7 @@ impl Readers {
     }
 
     async fn open_another(&self) -> StoreResult<Link> {
-        // A file that has taken the place of the one that is open holds other records.
+        // A file that has replaced the open one holds other records.
         self.file.identity.verify()?;
         let file = Arc::clone(&self.file);
         let opened = spawn_blocking(move || Link::open(&file, Role::Reader)).await;

@@ -56,10 +56,10 @@ impl Session {
         // The next one may write before this one's work is on the disk.
         drop(writer);
         drop(turn);
-        let verdict = left?;
+        let outcome = left?;
         handle.flusher().wake();
-        match verdict.await {
-            Ok(verdict) => verdict.map_err(StoreError::from),
+        match outcome.await {
+            Ok(outcome) => outcome.map_err(StoreError::from),
             Err(gone) => Err(StoreError::Unavailable(gone.into())),
         }
     }
@@ -140,13 +140,13 @@ impl WriterLease {
         if !self.writer.link.is_running() {
             return self.undo();
         }
-        // The caller went away amid a heavy write, which must end first.
+        // The caller went away during a heavy write, which must end first.
         match Handle::try_current() {
             Ok(runtime) => drop(runtime.spawn_blocking(move || {
                 self.writer.link.wait_until_idle();
                 self.undo();
             })),
-            // Where nothing else may block, the thread that commits sees to it.
+            // Without a runtime no other thread may block, so the thread that commits does it.
             Err(_) => {
                 drop(self.writer);
                 drop(self.turn);

@@ -155,7 +155,7 @@ impl Writer {
     /// Joins the shared transaction, or opens it for the first session. May be cancelled at any point.
     pub(super) async fn enter(&mut self) -> StoreResult<()> {
         if !self.open {
-            // Those who join are told by the commit.
+            // Sessions that join learn it from the commit.
             self.file.identity.verify().inspect_err(|_| self.readiness.forget())?;
         }
         if self.broken {
@@ -241,7 +241,7 @@ impl Writer {
     /// Undoes a session that disappeared, as happens if its runtime is shut down during a heavy statement.
     fn evict(&mut self) {
         if self.occupied {
-            // Those who wait for the commit are notified of a failure.
+            // The sessions that wait for the commit are notified of a failure.
             let _ = self.undo();
         }
     }

@@ -210,7 +210,7 @@ async fn a_failed_commit_fails_every_session_that_shared_it() {
     write(&mut first, 1).await.unwrap();
     let first = tokio::spawn(first.commit());
     let mut second = second.await.unwrap();
-    // The one way to make COMMIT fail on purpose: a broken reference that is looked at no earlier.
+    // The one way to make COMMIT fail on purpose: a broken reference that is checked no earlier.
     second
         .batch_execute("PRAGMA defer_foreign_keys = ON; INSERT INTO replies (id, note_id) VALUES (1, 999)")
         .await
@@ -285,7 +285,7 @@ async fn what_sqlite_rolls_back_by_itself_fails_for_every_session_concerned() {
     write(&mut first, 1).await.unwrap();
     let first = tokio::spawn(first.commit());
     let mut second = second.await.unwrap();
-    // As a full disk or a failing one does in the midst of a statement.
+    // As a full or failing disk does during a statement.
     second.batch_execute("ROLLBACK").await.unwrap();
     assert!(second.rollback_durably().await.is_err());
     assert!(first.await.unwrap().is_err());
@@ -672,7 +672,7 @@ async fn a_torn_copy_is_refused_with_what_to_do() {
     fs::write(&path, &whole).unwrap();
     drop(Storage::open(&config(folder.path())).await.unwrap());
 
-    // The file is missing, and what is left would be thrown away.
+    // The file is missing, and the rest would be thrown away.
     fs::remove_file(&path).unwrap();
     fs::write(folder.path().join("test.db-wal"), [1; 5000]).unwrap();
     let refused = Storage::open(&config(folder.path())).await.err().unwrap().to_string();

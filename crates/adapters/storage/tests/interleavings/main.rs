@@ -50,7 +50,7 @@ const NEVER: Duration = Duration::from_secs(3600);
 
 /// Runs the scenario in one interleaving after another. Fails if it fails in one, or waits for ever.
 fn in_all_orders(scenario: impl Fn() + Send + Sync + 'static) -> usize {
-    // Deadlines need a clock to be asked, which then stands still.
+    // Deadlines need a clock, which then stands still.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build()

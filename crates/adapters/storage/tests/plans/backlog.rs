@@ -102,7 +102,7 @@ async fn explained(installation: &Installation, settings: &str, statement: &str,
     let values: Vec<String> = types
         .iter()
         .map(|of| match of.as_str() {
-            // A list of ids comes alone, or behind that of the businesses.
+            // A list of ids comes alone, or after that of the businesses.
             "bigint[]" => {
                 arrays += 1;
                 let is_business = arrays == 1 && statement.contains("unnest(");

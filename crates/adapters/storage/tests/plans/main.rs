@@ -246,7 +246,7 @@ fn vehicle_filters() -> Vec<(VehicleFilter, String)> {
             },
             "vehicle_facts_updated",
         ),
-        // What a short time leaves is looked up by itself, whatever else it has to be.
+        // A short range of time is looked up by itself, whatever the other conditions.
         (
             VehicleFilter {
                 status: Some(StatusChoice::Id(2)),
@@ -338,7 +338,7 @@ async fn each_list_of_vehicles_has_an_index(installation: Installation) {
             "{filter:?} does not go by {index}:\n{plans}"
         );
     }
-    // What is written is found by an index as well.
+    // Rows to be written are found by an index as well.
     overheard();
     let mut session = installation.begin().await;
     let page = PageRequest {
@@ -564,7 +564,7 @@ async fn the_backlog_is_measured_by_indexes(installation: Installation) {
     let of_mails = ["mails_due", "mails_of_business"];
     let is_used = of_mails.iter().any(|index| plan.contains(index));
     assert!(is_used, "none of {of_mails:?} is used:\n{plan}");
-    // Of webhooks, which are few, a bounded number is looked at.
+    // Only a bounded number of webhooks, which are few, is read.
     for table in ["webhook_deliveries", "mails"] {
         let on_sqlite = plan.lines().any(|line| line.trim() == format!("SCAN {table}"));
         let on_postgres = plan.contains(&format!("Seq Scan on {table}"));

@@ -70,7 +70,7 @@ async fn the_oldest_due_delivery_is_found_behind_the_next_turn_of_its_queue(inst
     let Backlog {
         deliveries, oldest_due, ..
     } = backlog(&installation).await;
-    // What was taken is on its way; what was not has waited since then.
+    // Taken deliveries are on their way; the others have waited since then.
     assert_eq!((deliveries, oldest_due), (2, Some(moment(2_000))));
 }
 

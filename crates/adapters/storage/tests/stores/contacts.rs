@@ -145,7 +145,7 @@ async fn on_sqlite_a_change_costs_the_indexes_of_what_differs() {
         let of_four = installation
             .logged_pages(installation.save_contact(business, &contact))
             .await;
-        // Four indexes have what is new.
+        // Four indexes have the new values.
         assert!(
             of_four >= of_one + 4,
             "{of_four} pages, and where no index changed {of_one}"
@@ -200,7 +200,7 @@ async fn no_two_contacts_log_in_with_one_email(installation: Installation) {
     let saved = session.save_contact(business, &silent).await;
     assert!(matches!(saved, Err(StoreError::Duplicate(rule)) if rule == LOGIN_EMAIL_RULE));
     session.rollback_to_savepoint().await.unwrap();
-    // Who no longer logs in leaves the email to others.
+    // A contact that no longer logs in leaves the email to others.
     let first = Contact {
         content: login("Zoë@Example.com", false),
         ..first
@@ -1019,7 +1019,7 @@ async fn emails_are_found_whether_indexed_or_not(installation: Installation) {
         .map(|number| format!("somebody{number}@rare.example"))
         .into();
     assert_eq!(found().await, expected);
-    // What has changed, and what is gone, is found as it is now.
+    // Changes and deletions are found as they are now.
     let (all, _) = installation.listed(business, &rare).await;
     let moved = installation.kept(business, all[3]).await.unwrap();
     let content = ContactDraft {

@@ -116,7 +116,7 @@ impl Iterator for Crowd {
         let created = at(self.second);
         let family = self.family_name();
         let first = *self.dice.pick(&FIRST_NAMES);
-        // One in fifty thousand, whom a search by a pattern is to find.
+        // One in fifty thousand, for a search by a pattern to find.
         let first = if self.number % 50_000 == 7 {
             "Quetzalcoatl"
         } else {

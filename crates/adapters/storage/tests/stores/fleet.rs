@@ -80,7 +80,7 @@ impl Iterator for Fleet {
             _ => ("a", "added"),
         };
         let published = matches!(status, "for_sale" | "reserved");
-        // One in ten thousand, whom a search by a pattern is to find.
+        // One in ten thousand, for a search by a pattern to find.
         let make = if self.number % 10_000 == 7 { "Quetzal" } else { make };
         let document = json!({
             "type": kind, "status": status, "country": "GB",

@@ -75,7 +75,7 @@ mod postgres_alone {
             let other = one.another_server().await;
             let facts = identified(&one).await;
             assert_eq!(facts.timeline.map(|digits| digits.len()), Some(8));
-            // What a standby finds that was promoted.
+            // The timeline that a promoted standby finds.
             one.execute("UPDATE forecourt_meta SET value = '00000000' WHERE key = 'timeline'")
                 .await;
             let both = join_all([identified(&one), identified(&other)]).await;

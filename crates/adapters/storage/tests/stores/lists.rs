@@ -58,7 +58,7 @@ async fn a_preview_of_another_release_is_not_believed(installation: Installation
     }
     session.commit().await.unwrap();
     let leads = all(&installation, business, &LeadFilter::default()).await;
-    // What releases kept that had no marks.
+    // The stored view of a release without marks.
     let former = "UPDATE leads SET preview = '\"site\":0' WHERE reference = 2";
     installation.execute(former).await;
     let request = page(Position::Number(1), 50);
@@ -211,7 +211,7 @@ async fn a_total_follows_every_change(installation: Installation) {
     session.commit().await.unwrap();
     assert_eq!(totals(&installation, business).await, (10, 10));
 
-    // What was counted in a session that gave up is not what another one finds that writes as much.
+    // A count in a session that gave up is not found by another one with as many writes.
     for status in [LeadStatus::Replied, LeadStatus::Junk] {
         let mut session = installation.begin().await;
         let draft = LeadDraft { status, ..a_lead() };

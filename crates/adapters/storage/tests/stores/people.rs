@@ -74,7 +74,7 @@ async fn every_column_is_in_the_register(installation: Installation) {
         Vec::<String>::new(),
         "each area declares its tables"
     );
-    // What one engine alone has is no fault on the other.
+    // A place that only one engine has is no fault on the other.
     let sqlite_alone = |place: &String| place.contains("_search") || place.starts_with("vehicle_texts.");
     let mut gone = missing(&registered, &there);
     if matches!(installation.storage, Storage::Postgres(_)) {

@@ -141,7 +141,7 @@ async fn on_sqlite_a_change_costs_the_indexes_of_what_differs() {
         let of_four = installation
             .logged_pages(installation.save_vehicle(business, &vehicle))
             .await;
-        // Four indexes have what is new.
+        // Four indexes have the new values.
         assert!(
             of_four >= of_one + 4,
             "{of_four} pages, and where no index changed {of_one}"
@@ -460,7 +460,7 @@ async fn filters_find_what_they_are_to_find(installation: Installation) {
     }
     session.commit().await.unwrap();
     let mut dice = Dice::new(4);
-    // What changes is found by what it became.
+    // A changed vehicle is found by its new values.
     for _ in 0..100 {
         let at_index = dice.roll(all.len());
         let (other, stamp) = (
@@ -549,7 +549,7 @@ async fn totals_follow_every_change(installation: Installation) {
             .await,
         (vec![], 0)
     );
-    // A transaction counts what it has written itself.
+    // A transaction counts its own writes.
     let mut session = installation.begin().await;
     vehicle.content.status = VehicleStatus::Deleted;
     session.save_vehicle(business, &vehicle).await.unwrap();

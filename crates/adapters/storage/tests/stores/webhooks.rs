@@ -227,7 +227,7 @@ async fn a_secret_is_replaced(installation: Installation) {
         ..webhook.clone()
     };
     assert_eq!(read(&installation, business, webhook.id).await, Some(replaced));
-    // The server that knew the old one signs nothing with it any more.
+    // The server that knew the old one no longer signs with it.
     listener.heard();
     server.happen(business, EventName::LeadCreated, 2).await;
     let news = listener.heard();

@@ -360,7 +360,7 @@ async fn like(conn: &mut Conn, business: BusinessId, probe: &DuplicateProbe) -> 
                     query.filter(condition)
                 });
             matching
-                // Not the id itself: else it might seem wise to walk all contacts in its order.
+                // Not the id itself: otherwise the planner might read all contacts in its order.
                 .order((contacts::id + 0).asc())
                 .limit(1)
                 .select(contacts::id)
@@ -380,7 +380,7 @@ pub(super) async fn of_sender(
     is_locked: bool,
 ) -> StoreResult<Vec<ContactSuggestion>> {
     let mut any: Option<Condition> = None;
-    // Each alternative names the business, so that each has its index: SQLite would else walk all contacts of the business.
+    // Each alternative names the business, so that each has its index: otherwise SQLite reads all contacts of the business.
     macro_rules! or {
         ($column:expr, $value:expr) => {{
             let alternative = contacts::business_id.eq(business.get()).and($column.eq($value.clone()));
@@ -437,7 +437,7 @@ fn at_address(asked: &AddressKeys) -> Vec<Condition> {
         country,
     } = asked;
     let mut all: Vec<Condition> = Vec::new();
-    // An unknown part contradicts nothing; a part that is not looked for is left out.
+    // An unknown part contradicts nothing; a part that is not compared is left out.
     macro_rules! agrees {
         ($asked:expr, $known:ident) => {
             if !$asked.is_empty() {
@@ -547,7 +547,7 @@ async fn past_events(
 ) -> StoreResult<Vec<PastEvent>> {
     session.expect_work().await?;
     let conn = session.conn().await?;
-    // Not the number itself: else it might seem wise to walk all events in its order.
+    // Not the number itself: otherwise the planner might read all events in its order.
     let sequence = events::sequence + 0;
     let own = || {
         events::table
@@ -635,7 +635,7 @@ impl ContactStore for Writing {
 
     async fn save_contact(&mut self, business: BusinessId, contact: &Contact) -> StoreResult<()> {
         count_writes(self.conn().await?, business, 0).await?;
-        // If the clock went back behind the contact's beginning, the change counts as made then.
+        // If the clock went back to before the contact's creation, the change counts as made then.
         let updated = contact.updated.max(contact.created);
         let row = contacts::table.find((business.get(), contact.id.get()));
         let conn = self.conn().await?;
@@ -659,7 +659,7 @@ impl ContactStore for Writing {
         id: ContactId,
         hash: Option<PasswordHash>,
     ) -> StoreResult<()> {
-        // No list is narrowed by it.
+        // No list filters by it.
         diesel::update(contacts::table.find((business.get(), id.get())))
             .set(contacts::password_hash.eq(hash.as_ref().map(PasswordHash::as_phc)))
             .prepared()
@@ -746,7 +746,7 @@ impl ContactStore for Writing {
 
     async fn set_blocked(&mut self, business: BusinessId, key: &BlockKey, blocked: bool) -> StoreResult<()> {
         let [keyed, bare] = people::block_digests(self.dependencies.cipher()?, key);
-        // One that a version before left goes either way.
+        // A block of an earlier version is deleted either way.
         let gone = if blocked { vec![bare] } else { vec![keyed.clone(), bare] };
         let gone = contact_blocks::table
             .filter(contact_blocks::business_id.eq(business.get()))

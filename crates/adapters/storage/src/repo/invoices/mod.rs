@@ -164,7 +164,7 @@ impl ContactInvoiceReader for Reading {
             .filter(invoices::business_id.eq(business.get()))
             .filter(invoices::customer.assume_not_null().eq(contact.get()))
             .filter(invoices::id.gt(after.get()))
-            // Not the id alone: else it might seem wise to walk all invoices in its order.
+            // Not the id alone: otherwise the planner might read all invoices in its order.
             .order((invoices::customer, invoices::id))
             .limit(OF_CONTACT_AT_ONCE)
             .select(InvoiceRow::as_select())

@@ -200,7 +200,7 @@ impl ConversationStore for Writing {
             return Ok(false);
         }
         let digest = super::people::mail_digest(self.dependencies.cipher()?, message_id);
-        // A twin in another transaction is waited for.
+        // If another transaction stores the same one, this waits for it.
         let noted = diesel::insert_into(lead_mails::table)
             .values((
                 lead_mails::business_id.eq(business.get()),

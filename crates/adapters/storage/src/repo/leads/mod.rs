@@ -179,7 +179,7 @@ impl LeadStore for Writing {
 
     async fn save_lead(&mut self, business: BusinessId, lead: &Lead) -> StoreResult<()> {
         let values = if lead.updated < lead.created {
-            // The clock went back behind the lead's beginning: the change counts as made then.
+            // The clock went back to before the lead's creation: the change counts as made then.
             let updated = lead.created;
             LeadValues::new(&Lead {
                 updated,
@@ -205,7 +205,7 @@ impl LeadStore for Writing {
 
     async fn delete_lead(&mut self, business: BusinessId, id: LeadId) -> StoreResult<()> {
         let row = leads::table.find((business.get(), id.get()));
-        // In this order: its vehicles go with it, and a vehicle that is deleted takes its leads' along.
+        // In this order: its vehicles go with it, and a deleted vehicle takes its associations with leads along.
         let created: Option<i64> = dialect::for_update!(row.select(leads::created))
             .get_optional(self.flushed_conn().await?)
             .await?;
@@ -227,7 +227,7 @@ impl LeadStore for Writing {
         at: Timestamp,
     ) -> StoreResult<bool> {
         self.flush().await?;
-        // A vehicle that is deleted meanwhile has its place in lists behind them.
+        // The place in lists of a vehicle that is deleted at the same time is locked after them.
         self.lock_counters(business).await?;
         vehicles::associate(self.conn().await?, business, lead, vehicle, at).await
     }

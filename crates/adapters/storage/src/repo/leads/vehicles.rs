@@ -31,7 +31,7 @@ pub(super) async fn named(
         VehicleChoice::Id(id) => kept.filter(vehicles::id.eq(id.get())).get_optional(conn).await?,
         VehicleChoice::Tag(text) => match text.parse::<VehicleTag>() {
             Ok(tag) => kept.filter(vehicles::tag.eq(tag.as_str())).get_optional(conn).await?,
-            // What cannot be a tag is none that a vehicle has.
+            // A text that is no tag is no vehicle's tag.
             Err(_) => return Ok(None),
         },
     };
@@ -67,7 +67,7 @@ pub(super) async fn described(
         VehicleClue::Vin(vin) => first!(vin, key_of(&fold(vin))),
         VehicleClue::Registration(mark) => match mark.parse::<Registration>() {
             Ok(mark) => first!(registration, mark.key()),
-            // What cannot be a mark is none that a vehicle has.
+            // A text that is no mark is no vehicle's mark.
             Err(_) => None,
         },
     };

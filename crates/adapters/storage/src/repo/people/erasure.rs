@@ -153,7 +153,7 @@ struct Batch {
 impl Writing {
     /// Deletes a contact, and erases its data elsewhere as far as one transaction goes.
     pub(in super::super) async fn erase(&mut self, business: BusinessId, contact: &Contact) -> StoreResult<()> {
-        // Transactions that link a lead to the contact are waited for, and no other can begin to.
+        // Transactions that link a lead to the contact are waited for, and no other can begin.
         let row = contacts::table.find((business.get(), contact.id.get()));
         let _: Option<i64> = dialect::for_update!(row.select(contacts::id))
             .get_optional(self.conn().await?)
@@ -191,7 +191,7 @@ impl Writing {
         if accounts::business(self.conn().await?, business).await?.is_none() {
             return Ok(false);
         }
-        // Another erasure may look at the same events.
+        // Another erasure may read the same events.
         self.lock_counters(business).await?;
         self.go_through(business, &mut erasure, batch, &mut budget).await?;
         if erasure.stage == Stage::Done {
@@ -406,7 +406,7 @@ impl Writing {
         budget: &mut Budget,
     ) -> StoreResult<Stage> {
         let contact = person.contact();
-        // What was recorded of the batch before is to be found.
+        // The events of the batch before are to be found.
         self.flush().await?;
         Ok(match erasure.stage {
             Stage::Next(after) => {
@@ -526,7 +526,7 @@ impl Writing {
             return Ok(None);
         };
         for record in area.naming(self, business, affordable, person).await? {
-            // Its creation is not looked for: all events are gone through besides.
+            // Its creation is not searched for: all events are gone through in any case.
             let found = (record, i64::MAX);
             self.note_record(business, person.contact(), FOUND + area.kind(), found)
                 .await?;

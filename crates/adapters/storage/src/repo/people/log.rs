@@ -69,7 +69,7 @@ pub(super) const TABLES: &[PersonalTable] = &[
     table(
         "idempotency_keys",
         &[withheld("body", "an answer that was given already", Sealed)],
-        // The key is the caller's word for a request, and the fingerprint is keyed.
+        // The key is the caller's name for a request, and the fingerprint is keyed.
         &[
             "business_id",
             "key",
@@ -476,7 +476,7 @@ impl Writing {
             .await?;
         for (id, recipient, mut subject, mut text) in waiting {
             if person.has_email(&recipient) {
-                // The person that it would be sent to is erased.
+                // Its recipient is the erased person.
                 diesel::delete(mails::table.find(id))
                     .execute(self.conn().await?)
                     .await?;
@@ -532,7 +532,7 @@ impl Writing {
                     budget.bytes -= i64::try_from(body.len()).unwrap_or(i64::MAX);
                     let cipher = self.dependencies.cipher()?;
                     let place = idempotency::place(business, &key);
-                    // One that cannot be read is emptied all the same.
+                    // An unreadable answer is emptied all the same.
                     let shown = cipher.open(&body, &place).unwrap_or_default();
                     let shown: Value = serde_json::from_slice(&shown).unwrap_or_default();
                     let known = about.map_or(contact.get(), |(_, record)| record);
@@ -582,7 +582,7 @@ impl PersonalTexts for Events {
             return Ok(None);
         };
         for (sequence, data) in session.event_data(business, affordable).await? {
-            // What JSON writes in another way than it is stands behind a backslash.
+            // Characters that JSON escapes come after a backslash.
             if !data.contains('\\') && !person.is_certainly_in(&data) {
                 continue;
             }

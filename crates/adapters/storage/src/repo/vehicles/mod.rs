@@ -102,7 +102,7 @@ impl ContactVehicleReader for Reading {
             .filter(vehicles::business_id.eq(business.get()))
             .filter(named)
             .filter(vehicles::id.gt(after.get()))
-            // Not the id itself: else it might seem wise to walk all vehicles in its order.
+            // Not the id itself: otherwise the planner might read all vehicles in its order.
             .order((vehicles::id + 0).asc())
             .limit(OF_CONTACT_AT_ONCE)
             .select(vehicles::id)
@@ -256,7 +256,7 @@ impl VehicleStore for Writing {
             return Ok(());
         };
         let stored = Vehicle::try_from(stored)?;
-        // If the clock went back behind the vehicle's beginning, the change counts as made then.
+        // If the clock went back to before the vehicle's creation, the change counts as made then.
         let vehicle = &Vehicle {
             created: stored.created,
             updated: vehicle.updated.max(stored.created),

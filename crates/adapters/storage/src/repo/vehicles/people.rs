@@ -190,7 +190,7 @@ impl PersonalArea for Vehicles {
             .load(session.conn().await?)
             .await?;
         for id in ids {
-            // It matters for leads alone when a record was made.
+            // Only leads need the time of a record's creation.
             session.note_record(business, keys.contact(), VEHICLE, (id, 0)).await?;
         }
         diesel::delete(bought).execute(session.conn().await?).await.map(drop)

@@ -180,7 +180,7 @@ impl FanOut<'_> {
         let receiver = |row: EndpointRow| {
             let subscriber = row.subscriber()?;
             let state = |tag: &String| open_endpoint(self.dependencies, row, tag.clone());
-            // Deliveries to one whose secret is damaged are left in the queue, where the sender finds that out.
+            // Deliveries to an endpoint whose secret is damaged are left in the queue, where the sender notices.
             let endpoint = match tag.as_ref().map(state).transpose()? {
                 Some(EndpointState::Ready(endpoint)) => Some(Arc::new(endpoint)),
                 Some(EndpointState::Damaged | EndpointState::Deleted) | None => None,

@@ -132,7 +132,7 @@ async fn deliveries(
 ) -> StoreResult<Page<Delivery>> {
     let is_counted = matches!(request.position, Position::Number(_));
     if is_counted || *filter != DeliveryFilter::default() {
-        // A history is as long as 30 days of events are many.
+        // A history has up to 30 days of events.
         session.expect_work().await?;
     }
     let conn = session.conn().await?;
@@ -226,7 +226,7 @@ pub(in super::super) async fn latest(conn: &mut Conn, business: BusinessId) -> S
 
 async fn log_extent(conn: &mut Conn, business: BusinessId) -> StoreResult<LogExtent> {
     let oldest = first_behind(conn, business.get(), 0).await?;
-    // In this order: what was read of the log before is no later.
+    // In this order: the events that were read before are no later.
     let latest = latest(conn, business).await?;
     let next = latest.0.saturating_add(1);
     Ok(LogExtent {
@@ -271,7 +271,7 @@ async fn log(
     let conn = session.conn().await?;
     let range = filter.created.unwrap_or(Range { from: None, to: None });
     let mut start = after.0.max(0);
-    // What was dropped at the beginning of the log is not looked at again.
+    // The dropped beginning of the log is not read again.
     let next = first_behind(conn, business.get(), start).await?;
     start = start.max(next.map_or(latest, |(sequence, _)| sequence - 1));
     let is_dated = range.from.is_some() || range.to.is_some();

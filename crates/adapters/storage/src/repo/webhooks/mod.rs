@@ -270,7 +270,8 @@ impl Writing {
 
     /// Gives the business's subscriptions a new number, so that caches of them are renewed.
     async fn subscribers_changed(&mut self, endpoint: EndpointKey) -> StoreResult<()> {
-        // Locked before the look-up: a transaction that changes another of them at the same time has done so, or will see this.
+        // Locked before the look-up: a transaction that changes another subscription at the same time has done so, or will see
+        // this one.
         let counters = business_counters::table.find(endpoint.business.get());
         let _: i64 = dialect::for_no_key_update!(counters.select(business_counters::subscribers))
             .get_result(self.conn().await?)

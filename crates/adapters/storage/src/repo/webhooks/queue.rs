@@ -62,7 +62,7 @@ impl DeliveryQueue for Writing {
         let EndpointKey { business, webhook } = endpoint;
         let limit = room.deliveries;
         deliveries::look_up_by_key(self.conn().await?);
-        // Locked first: a transaction that leaves something meanwhile waits, and notes it afterwards.
+        // Locked first: a transaction that adds deliveries meanwhile waits, and notes them afterwards.
         let queue = webhook_queues::table.find((business.get(), webhook.get()));
         let active: Option<bool> = dialect::for_no_key_update!(queue.select(webhook_queues::active))
             .get_optional(self.conn().await?)
@@ -97,7 +97,7 @@ impl DeliveryQueue for Writing {
                     webhook_deliveries::lease.eq(Some(lease.epoch_millis())),
                     webhook_deliveries::due.eq(None::<i64>),
                     webhook_deliveries::settling.eq(None::<String>),
-                    // The answer belongs to what is sent now, which is what the log holds now.
+                    // The answer belongs to the data that is sent now, which is the log's present data.
                     webhook_deliveries::forget_answer.eq(false),
                 ))
                 .execute(self.conn().await?)
@@ -294,7 +294,7 @@ impl Writing {
             events::record,
             sql::<BigInt>("CAST(octet_length(events.data) AS BIGINT)"),
         ));
-        // A transaction that erases something from them either came first, or finds out who was sent it.
+        // A transaction that erases data from them either came first, or learns which endpoints got it.
         let glimpses: Vec<Glimpse> = dialect::share_unlocked!(glimpses).load(self.conn().await?).await?;
         let events: HashMap<i64, (i64, i64)> = glimpses
             .into_iter()
@@ -498,8 +498,8 @@ impl Writing {
             if left == 0 {
                 break;
             }
-            // The oldest are the first, and most businesses have none so old. One that a clock stamped which was ahead keeps those
-            // behind it for as much longer.
+            // The first events are the oldest, and most businesses have none so old. An event that was stamped by a fast clock
+            // keeps the events after it for that much longer.
             let oldest = history::first_behind(self.conn().await?, business, 0).await?;
             if oldest.is_none_or(|(_, created)| created >= old) {
                 continue;
@@ -600,7 +600,7 @@ fn attempt_row(attempt: &AttemptRecord) -> AttemptRow {
 }
 
 fn attempt_values(attempt: &AttemptRecord) -> AttemptValues {
-    // No text of PostgreSQL's holds a NUL.
+    // A text of PostgreSQL's cannot hold a NUL.
     let text = |text: &Option<String>| text.as_ref().map(|text| text.replace('\0', "\u{fffd}"));
     let (due, delivered_at) = match attempt.next {
         Next::Delivered => (None, Some(attempt.ended.timestamp().epoch_seconds())),
