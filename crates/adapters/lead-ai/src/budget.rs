@@ -1,4 +1,4 @@
-//! How many conversations a business may have read in a day.
+//! The number of conversations that a business may have read in a day.
 
 use std::{
     collections::HashMap,
@@ -10,15 +10,15 @@ use async_trait::async_trait;
 use forecourt_kernel::{BusinessId, Clock, Timestamp};
 use forecourt_leads::{Analyst, AnalystError, Assessment, Conversation};
 
-/// How many reads a business has in a day unless a setting says otherwise.
+/// The number of reads that a business has in a day unless a setting changes it.
 pub const DEFAULT_DAILY_READS: u32 = 1000;
 
 const SECONDS_PER_DAY: i64 = 86_400;
 
-/// Counts reads of each business in each UTC day, so that one busy form cannot run up a bill without end.
+/// Counts reads of each business in each UTC day, so that a single busy form cannot run up a bill without end.
 ///
-/// It counts within one process: after a restart the day begins anew, and several servers count apart. It reads no clock;
-/// its caller says what time it is.
+/// It counts within one process: after a restart the day begins anew, and several servers count apart. It reads no clock; its
+/// caller supplies the time.
 #[derive(Debug)]
 pub struct DailyBudget {
     limit: u32,
@@ -36,12 +36,12 @@ struct State {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("the business has used up its AI reads of today")]
 pub struct BudgetSpent {
-    /// In how many seconds the next UTC day begins.
+    /// The number of seconds until the next UTC day.
     pub retry_after: u64,
 }
 
 impl DailyBudget {
-    /// So many reads for each business and day; 0 allows none.
+    /// Allows `limit` reads for each business and day; 0 allows none.
     pub fn new(limit: u32) -> Self {
         Self {
             limit,
@@ -81,7 +81,7 @@ impl Default for DailyBudget {
     }
 }
 
-/// An analyst that each business may ask so often in a day, and no more.
+/// An analyst that reads only a limited number of a business's conversations in a day.
 pub struct Budgeted<A> {
     analyst: A,
     budget: DailyBudget,
@@ -89,7 +89,7 @@ pub struct Budgeted<A> {
 }
 
 impl<A: Analyst> Budgeted<A> {
-    /// `analyst`, within `budget`.
+    /// Limits `analyst` to `budget`.
     pub fn new(analyst: A, budget: DailyBudget, clock: Arc<dyn Clock>) -> Self {
         Self { analyst, budget, clock }
     }

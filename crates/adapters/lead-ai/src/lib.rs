@@ -1,8 +1,9 @@
-//! Reads leads' conversations for what they say of their senders: rating, intent, summary, junk.
+//! Reads leads' conversations, and rates their senders: rating, intent, summary, junk.
 //!
-//! [`Rules`] and [`OpenAi`] are the [`Analyst`](forecourt_leads::Analyst) of the leads. `Rules` is built in and always
-//! gives the same answer; `OpenAi` asks a model behind any OpenAI-compatible endpoint and trusts its answer no more than
-//! the sender's words. [`Budgeted`] bounds what the latter may cost a business in a day. Nothing is logged, and no error quotes a conversation, an answer or a key. `docs/lead-ai.md` is the guide for users.
+//! [`Rules`] and [`OpenAi`] are the [`Analyst`](forecourt_leads::Analyst) of the leads. `Rules` is built in and always gives the
+//! same answer. `OpenAi` asks a model at any OpenAI-compatible endpoint, and trusts its answer no more than the sender's words.
+//! [`Budgeted`] bounds the cost of the latter for a business in a day. Nothing is logged, and no error quotes a conversation, an
+//! answer or a key. `docs/lead-ai.md` is the guide for users.
 
 mod budget;
 mod openai;

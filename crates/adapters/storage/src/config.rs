@@ -6,28 +6,28 @@ use std::time::Duration;
 
 use crate::error::OpenError;
 
-/// How to reach the database, and within which bounds.
+/// The address of the database, and the bounds on its use.
 #[derive(Clone)]
 pub struct Config {
-    /// Where the database is. `sqlite://data/forecourt.db` is a file below the working folder, and
-    /// `sqlite:///var/lib/forecourt.db` one at an absolute path; `postgres://` and `postgresql://` are as libpq knows them.
+    /// The database's address. `sqlite://data/forecourt.db` is a file below the working folder, and
+    /// `sqlite:///var/lib/forecourt.db` one at an absolute path. `postgres://` and `postgresql://` are as libpq knows them.
     pub url: String,
     /// PostgreSQL: the most connections of one handle, see [`Storage::for_worker`](crate::Storage::for_worker).
     /// SQLite: the most light readers at once.
     pub pool_size: usize,
-    /// How long a caller may wait for a connection, or for its turn to write, before it fails with `Unavailable`.
+    /// The longest wait for a connection, or for the turn to write. After it the caller fails with `Unavailable`.
     pub wait: Duration,
-    /// PostgreSQL: how long a transaction may sit idle before the server ends it, should this process ever leave one.
+    /// PostgreSQL: the time after which the server ends an idle transaction, should this process ever leave one.
     pub idle_in_transaction: Duration,
-    /// PostgreSQL: how long a statement may take before the server ends it. None: there is no bound.
+    /// PostgreSQL: the time after which the server ends a statement. `None`: there is no bound.
     pub statement: Option<Duration>,
-    /// PostgreSQL: how long a statement may wait for a lock.
+    /// PostgreSQL: the longest wait of a statement for a lock.
     pub lock: Option<Duration>,
 }
 
 impl Config {
-    /// The database at `url`, with defaults fit for a server: 8 connections, 3 seconds of patience, and
-    /// statements that end well before the request that they are for.
+    /// The database at `url`, with defaults fit for a server: 8 connections, a wait of 3 seconds, and statements that end well
+    /// before the request that they are for.
     pub fn new(url: impl Into<String>) -> Self {
         Self {
             url: url.into(),
@@ -39,7 +39,7 @@ impl Config {
         }
     }
 
-    /// Which engine the address names.
+    /// Returns the engine and the place that the address names.
     pub(crate) fn target(&self) -> Result<Target, OpenError> {
         if is_postgres(&self.url) {
             return Ok(Target::Postgres);
@@ -54,7 +54,7 @@ impl Config {
     }
 }
 
-/// Says nothing of the addresses: they hold passwords.
+/// Omits the addresses, since they hold passwords.
 impl fmt::Debug for Config {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {

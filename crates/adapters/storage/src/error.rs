@@ -1,11 +1,11 @@
-//! What can go wrong, and the one place that translates a database's errors into the words of the domain.
+//! The layer's errors, and the one place that translates a database's errors into the words of the domain.
 
 use std::path::PathBuf;
 
 use diesel::result::{DatabaseErrorInformation, DatabaseErrorKind, Error as QueryError};
 use forecourt_kernel::{BoxError, StoreError};
 
-/// Why a database cannot be opened with the settings given.
+/// The reason why a database cannot be opened with the settings given.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The address names neither engine. It is not repeated here: it may hold a password.
@@ -29,12 +29,12 @@ pub enum OpenError {
     /// The pool of connections refuses its settings.
     #[error("the pool of connections cannot be set up")]
     Pool(#[source] BoxError),
-    /// The folder that is to hold the SQLite file cannot be made.
+    /// The folder of the SQLite file cannot be made.
     #[error("the folder {folder} cannot be created")]
     Folder {
         /// The folder.
         folder: PathBuf,
-        /// What the system says.
+        /// The system's error.
         #[source]
         source: std::io::Error,
     },
@@ -46,7 +46,7 @@ pub enum OpenError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The damage.
         what: String,
     },
     /// The SQLite file cannot be opened, or cannot be used as this server needs it.
@@ -54,13 +54,13 @@ pub enum OpenError {
     File {
         /// The file.
         path: PathBuf,
-        /// What SQLite says.
+        /// SQLite's error.
         #[source]
         source: BoxError,
     },
 }
 
-/// Why the schema cannot be brought up to date.
+/// The reason why the schema cannot be brought up to date.
 #[derive(Debug, thiserror::Error)]
 pub enum MigrateError {
     /// The database has another program's migrations; nothing was changed.
@@ -72,7 +72,7 @@ pub enum MigrateError {
         /// The oldest version that can write to it.
         least: String,
     },
-    /// Others held what a migration has to lock. It was rolled back; the ones before it were kept.
+    /// Other connections held a lock that a migration needs. It was rolled back; the ones before it were kept.
     #[error("the migration {0} could not lock what it changes: a long transaction holds it")]
     Locked(String),
     /// The database cannot be reached; nothing was changed.
@@ -92,7 +92,7 @@ impl From<QueryError> for MigrateError {
     }
 }
 
-/// The failure of one statement.
+/// Translates the failure of one statement.
 ///
 /// | what happened | becomes |
 /// | --- | --- |
@@ -101,8 +101,8 @@ impl From<QueryError> for MigrateError {
 /// | connection lost, server shutting down or full, file locked, statement cancelled, disk full or failing, database read-only | [`Unavailable`](StoreError::Unavailable) |
 /// | everything else | [`Other`](StoreError::Other) |
 ///
-/// A constraint has one name on both engines: SQLite reports only the columns, so the name is put together as PostgreSQL does
-/// by default, `table_column_column_key`. An index over expressions keeps its own name on both.
+/// A constraint has one name on both engines. SQLite reports only the columns, so the name is put together as PostgreSQL does by
+/// default, `table_column_column_key`. An index over expressions keeps its own name on both.
 #[must_use]
 pub fn store_error(error: QueryError) -> StoreError {
     let QueryError::DatabaseError(kind, info) = &error else {
@@ -119,25 +119,25 @@ pub fn store_error(error: QueryError) -> StoreError {
     }
 }
 
-/// A failure to get at the database that no statement met, as [`StoreError::Unavailable`].
+/// A failure to reach the database before any statement ran, as [`StoreError::Unavailable`].
 pub(crate) fn unavailable(why: &'static str) -> StoreError {
     StoreError::Unavailable(why.into())
 }
 
-/// What ought not to fail, such as writing a record as JSON or reading back what was written, as [`StoreError::Other`].
+/// A failure that should not happen, such as one of writing a record as JSON or reading it back, as [`StoreError::Other`].
 pub(crate) fn other(failure: impl Into<BoxError>) -> StoreError {
     StoreError::Other(failure.into())
 }
 
-/// Another connection holds the lock that a SQLite statement needs.
+/// Returns `true` if another connection holds the lock that a SQLite statement needs.
 pub(crate) fn is_busy(error: &QueryError) -> bool {
     matches!(error, QueryError::DatabaseError(_, info) if info.message().starts_with(SQLITE_BUSY))
 }
 
 const SQLITE_BUSY: &str = "database is locked";
 
-/// SQLite's own sentences, whole. The driver passes them on without their code, and they are in no other language. What PostgreSQL says is
-/// in any; its failures have their kind from the SQLSTATE (`postgres::link`).
+/// Compares with SQLite's own sentences, whole. The driver passes them on without their code, and they are in no other language.
+/// PostgreSQL's messages may be in any, so its failures have their kind from the SQLSTATE (`postgres::link`).
 fn is_outage(message: &str) -> bool {
     const BEGINNINGS: [&str; 5] = [
         SQLITE_BUSY,
@@ -149,7 +149,7 @@ fn is_outage(message: &str) -> bool {
     BEGINNINGS.iter().any(|beginning| message.starts_with(beginning)) || refuses_writes(message)
 }
 
-/// Whether what failed on SQLite hinders every write: the disk is full or failing, or the file read-only.
+/// Returns `true` if a failure on SQLite prevents every write: the disk is full or failing, or the file is read-only.
 pub(crate) fn hinders_writing(error: &QueryError) -> bool {
     matches!(error, QueryError::DatabaseError(DatabaseErrorKind::Unknown, info) if refuses_writes(info.message()))
 }
@@ -173,8 +173,8 @@ fn constraint(info: &dyn DatabaseErrorInformation) -> String {
     }
 }
 
-/// `UNIQUE constraint failed: leads.business_id, leads.email` becomes `leads_business_id_email_key`, and
-/// `UNIQUE constraint failed: index 'leads_open'` becomes `leads_open`.
+/// Returns the name of the constraint. `UNIQUE constraint failed: leads.business_id, leads.email` becomes
+/// `leads_business_id_email_key`, and `UNIQUE constraint failed: index 'leads_open'` becomes `leads_open`.
 fn sqlite_constraint(message: &str) -> String {
     let what = message.split_once(": ").map_or(message, |(_, what)| what);
     if let Some(index) = what.strip_prefix("index '").and_then(|rest| rest.strip_suffix('\'')) {

@@ -1,7 +1,7 @@
-//! Where Forecourt keeps its records: SQLite inside this process, or PostgreSQL for many servers.
+//! The storage of Forecourt's records: SQLite inside this process, or PostgreSQL for many servers.
 //!
-//! The address decides at run time ([`Storage::open`]). Both engines offer the same, under the same names, so that each
-//! query is written once (`repo`) and checked by the compiler against both:
+//! The address decides at run time ([`Storage::open`]). Both engines offer the same, under the same names, so that each query is
+//! written once (`repo`) and checked by the compiler against both:
 //!
 //! | | |
 //! | --- | --- |
@@ -40,7 +40,7 @@ pub use error::{MigrateError, OpenError, store_error};
 pub use pool::{Effort, PoolStatus, WriteStats};
 
 pub use secrets::SecretKey;
-pub use state::{DatabaseFacts, WriteBlock};
+pub use state::DatabaseFacts;
 pub use statement::{AnyStatement, Connection, RunQueryDsl};
 
 use std::sync::Arc;
@@ -65,7 +65,7 @@ pub enum Storage {
     Postgres(postgres::Engine),
 }
 
-/// How new a schema is.
+/// The version of a schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchemaInfo {
     /// The latest migration.
@@ -86,7 +86,7 @@ impl Storage {
         }
     }
 
-    /// The handle for a worker with a runtime of its own: it shares the settings, and on PostgreSQL has connections of
+    /// Returns the handle for a worker with a runtime of its own. It shares the settings, and on PostgreSQL has connections of
     /// its own. Its pool is as large as every other's.
     #[must_use]
     pub fn for_worker(&self) -> Self {
@@ -96,7 +96,7 @@ impl Storage {
         }
     }
 
-    /// What of a person each table can hold.
+    /// Returns the register of the columns that can hold a person, by table.
     #[must_use]
     pub fn personal_tables(&self) -> Vec<personal::PersonalTable> {
         let areas = match self {
@@ -106,8 +106,8 @@ impl Storage {
         areas.iter().copied().flatten().copied().collect()
     }
 
-    /// Brings the schema up to date; answers the versions of the migrations that were missing. Any number of servers
-    /// may call this at once: the first does it, the others wait.
+    /// Brings the schema up to date; returns the versions of the migrations that were missing. Any number of servers may call
+    /// this at once: the first migrates, the others wait.
     ///
     /// # Errors
     /// [`MigrateError`].
@@ -118,7 +118,7 @@ impl Storage {
         }
     }
 
-    /// How new the schema is, and who made it so.
+    /// Returns the version of the schema, and of the server that made it.
     ///
     /// # Errors
     /// `Other` on a database that was never migrated, `Unavailable` if it cannot be reached.
@@ -129,7 +129,7 @@ impl Storage {
         }
     }
 
-    /// Settings of the database's server that are off and by which it may lose what it has confirmed when the power fails.
+    /// Returns the settings of the database's server that are off, so that a power failure may lose confirmed writes.
     ///
     /// # Errors
     /// `Unavailable` if it cannot be reached.
@@ -140,8 +140,8 @@ impl Storage {
         }
     }
 
-    /// What the database says of itself, after it was seen to that it does: it gets an installation if it has none, and a new epoch
-    /// if it is on another timeline of PostgreSQL than before. From then on this process knows the epoch.
+    /// Identifies the database, and returns its facts. A database without an installation gets one, and one that is on another
+    /// timeline of PostgreSQL than before gets a new epoch. From then on this process knows the epoch.
     ///
     /// # Errors
     /// `Unavailable` if the database cannot be reached.
@@ -153,7 +153,7 @@ impl Storage {
         }
     }
 
-    /// The epoch of the database, as far as this process knows.
+    /// The database's epoch, as far as this process knows it.
     #[must_use]
     pub fn epoch(&self) -> Epoch {
         match self {
@@ -173,7 +173,8 @@ impl Storage {
         }
     }
 
-    /// By how many milliseconds `clock` is ahead of the database's own, or behind it if that is negative; none for a file.
+    /// Returns the milliseconds by which `clock` is ahead of the database's own clock, negative if it is behind, and `None` for a
+    /// file.
     ///
     /// # Errors
     /// `Unavailable` if the database cannot be reached.
@@ -184,19 +185,19 @@ impl Storage {
         }
     }
 
-    /// Keeps this process from writing for a `reason`, which its log has and writers meet as `Unavailable`; none ends that. Answers
-    /// whether that is new.
-    pub fn block_writes(&self, block: WriteBlock, reason: Option<String>) -> bool {
+    /// Keeps this process from writing for a `reason`, which writers get as `Unavailable`; `None` ends that. Returns `true` if
+    /// that changes whether writes are refused.
+    pub fn block_writes(&self, reason: Option<String>) -> bool {
         match self {
-            Self::Sqlite(engine) => engine.state().block(block, reason),
-            Self::Postgres(engine) => engine.state().block(block, reason),
+            Self::Sqlite(engine) => engine.state().block_writes(reason),
+            Self::Postgres(engine) => engine.state().block_writes(reason),
         }
     }
 
-    /// Whether the database would take a write. Answers within two seconds, and from memory within one.
+    /// Checks that the database would take a write. Answers within two seconds; an answer holds for one second.
     ///
     /// # Errors
-    /// `Unavailable` if not, or if it does not say in time.
+    /// `Unavailable` if it would not, or does not say in time.
     pub async fn ping(&self) -> StoreResult<()> {
         match self {
             Self::Sqlite(engine) => engine.ping().await,
@@ -204,7 +205,7 @@ impl Storage {
         }
     }
 
-    /// How busy the connections are, those of all workers together.
+    /// The use of the connections, those of all workers together.
     #[must_use]
     pub fn pool_status(&self) -> PoolStatus {
         match self {
@@ -213,7 +214,7 @@ impl Storage {
         }
     }
 
-    /// How much was written since the start.
+    /// The number of writes since the start.
     #[must_use]
     pub fn write_stats(&self) -> WriteStats {
         match self {
@@ -222,8 +223,8 @@ impl Storage {
         }
     }
 
-    /// Whether `key` is the secret key that this database has been used with. A database that was used with none takes it
-    /// as its own.
+    /// Checks that `key` is the secret key that this database has been used with. A database that was used with none takes it as
+    /// its own.
     ///
     /// # Errors
     /// `Unavailable` if the database cannot be reached.
@@ -266,25 +267,25 @@ impl Storage {
     }
 }
 
-/// What the stores need from the rest of the program.
+/// The ports of the rest of the program that the stores need.
 pub struct Ports {
     /// The source of the current time.
     pub clock: Arc<dyn Clock>,
     /// Makes identifiers and encrypts.
     pub random: Arc<dyn Random>,
-    /// Encrypts what must not be read from a stolen database; a program that stores no such thing needs none.
+    /// Encrypts data that must not be read from a stolen database. A program that stores no such data needs none.
     pub secret_key: Option<SecretKey>,
-    /// How webhooks are delivered.
+    /// The policy by which webhooks are delivered.
     pub policy: Policy,
-    /// Is notified of commits; a program that sends no webhooks has none, and a server that does finds them in the queue.
+    /// Is notified of commits. A program that sends no webhooks has none, and a server that does finds them in the queue.
     pub watcher: Option<Arc<dyn Watcher>>,
-    /// Where public files are read, which listings have the addresses of.
+    /// The addresses at which public files are read, for listings.
     pub files: FileAddresses,
-    /// How many mails a business may send in a UTC day; `None` is any number.
+    /// The number of mails that a business may send in a UTC day; `None` is any number.
     pub mails_per_day: Option<u32>,
 }
 
-/// What the stores need besides a connection.
+/// Everything that the stores need beyond a connection.
 pub(crate) struct Dependencies {
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
@@ -303,7 +304,7 @@ impl Dependencies {
             .ok_or_else(|| StoreError::Other(BoxError::from("there is no secret key to encrypt with")))
     }
 
-    /// A number that none was before, and not 0.
+    /// Draws a random number other than 0, which is most unlikely to have been drawn before.
     fn draw_number(&self) -> i64 {
         let mut bytes = [0; 8];
         self.random.fill(&mut bytes);

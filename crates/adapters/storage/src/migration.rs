@@ -8,7 +8,7 @@ use diesel_migrations::MigrationHarness;
 
 use crate::error::MigrateError;
 
-/// What a database lacks.
+/// The migrations that a database lacks.
 pub(crate) struct Pending<DB: Backend> {
     /// The migrations that are not applied yet, the oldest first.
     pub(crate) migrations: Vec<Box<dyn Migration<DB>>>,
@@ -66,7 +66,7 @@ pub(crate) fn check_version(least: Option<String>) -> Result<(), MigrateError> {
     }
 }
 
-/// Whether `version` comes before `least`. Only their numbers are compared.
+/// Returns `true` if `version` is older than `least`. Only their numbers are compared.
 pub(crate) fn is_older(version: &str, least: &str) -> bool {
     numbers(version) < numbers(least)
 }

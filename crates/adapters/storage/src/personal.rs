@@ -1,30 +1,32 @@
-//! The register of people's data: every place of the database, the files and the logs that can hold a person, with how it is exported
-//! and erased. Each area declares its own tables, beside its store; a test holds the whole register against the schemas of both
-//! engines, the events and the file stores.
+//! The register of people's data.
+//!
+//! It names every place of the database, the files and the logs that can hold a person, with how it is exported and erased. Each
+//! area declares its own tables, beside its store. A test holds the whole register against the schemas of both engines, the
+//! events and the file stores.
 
 /// A table of the database: each of its columns stands in one of the two lists.
 #[derive(Clone, Copy, Debug)]
 pub struct PersonalTable {
     /// The table's name.
     pub table: &'static str,
-    /// The columns that can hold a person.
+    /// The columns that can hold a person's data.
     pub personal: &'static [Held],
-    /// The columns that hold none: ids, stamps, figures, and words of lists.
+    /// The columns that cannot: ids, stamps, figures, and words of lists.
     pub impersonal: &'static [&'static str],
 }
 
-/// A place that can hold a person.
+/// A place that can hold a person's data.
 #[derive(Clone, Copy, Debug)]
 pub struct Held {
     /// The column, or the place's name.
     pub place: &'static str,
-    /// How a contact's export shows it.
+    /// The way in which a contact's export shows it.
     pub export: Export,
-    /// What the erasure of a contact makes of it.
+    /// The effect of a contact's erasure on it.
     pub erasure: Erasure,
 }
 
-/// How a contact's export shows what a place holds.
+/// The way in which a contact's export shows a place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Export {
     /// In this member.
@@ -33,7 +35,7 @@ pub enum Export {
     Withheld(&'static str),
 }
 
-/// What the erasure of a contact makes of what a place holds.
+/// The effect of a contact's erasure on a place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Erasure {
     /// It is deleted, with its row or its file.
@@ -44,7 +46,7 @@ pub enum Erasure {
     Redacted,
     /// It is encrypted, and emptied by the number of the record that it shows.
     Sealed,
-    /// It is a digest that nobody can compute without the server's secret key.
+    /// It is a digest that cannot be computed without the server's secret key.
     Keyed,
     /// It follows from another place, and is written anew with it.
     Derived,
@@ -83,7 +85,8 @@ pub(crate) const fn withheld(place: &'static str, reason: &'static str, erasure:
     }
 }
 
-/// The resources whose events can show a person, and what an erasure leaves of these: an event keeps its number, name and stamps.
+/// The resources whose events can show a person, and the part of these that an erasure leaves: an event keeps its number, name
+/// and stamps.
 pub const EVENTS: &[Held] = &[
     held("contact", "events", Erasure::Cleared),
     held("lead", "leads", Erasure::Redacted),
@@ -98,7 +101,7 @@ pub const EVENTS: &[Held] = &[
     withheld("call", "of an area to come: none is recorded", Erasure::Redacted),
 ];
 
-/// The operations by which files come in, and what an erasure leaves of these.
+/// The operations that take files in, and the part of these files that an erasure leaves.
 pub const UPLOADS: &[Held] = &[
     held("/2.0/vehicles/{id}/test-drives/photo", "drives", Erasure::Deleted),
     held(
@@ -113,7 +116,7 @@ pub const UPLOADS: &[Held] = &[
     ),
 ];
 
-/// What lies outside of the database and the file store.
+/// The places outside of the database and the file store.
 pub const OUTSIDE: &[Held] = &[
     withheld("<data folder>/mail/*.eml", "sent already", Erasure::Deleted),
     withheld("log", "it names no person", Erasure::Kept("it names no person")),

@@ -1,12 +1,12 @@
-//! The words about connections that both engines share.
+//! Types about connections that both engines share.
 
-/// How many may wait for the same thing, of one business or of work for none, before the next is refused.
-pub(crate) const LONGEST_QUEUE: usize = 1000;
+/// The maximum length of a queue, of one business or of work without one; the next caller is refused.
+pub(crate) const MAX_QUEUE: usize = 1000;
 
-/// How long the statements of a checkout are expected to take.
+/// The time that the statements of a checkout are expected to take.
 ///
-/// It matters to SQLite alone, whose statements run in this process: light ones on the calling thread, heavy ones on a
-/// thread that may block.
+/// It matters to SQLite alone, whose statements run in this process: light ones on the calling thread, heavy ones on a thread
+/// that may block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Effort {
     /// Microseconds: a look-up by key, one page of a list, one row written.
@@ -16,18 +16,18 @@ pub enum Effort {
     Heavy,
 }
 
-/// How busy the connections are, at this moment.
+/// The use of the connections at this moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolStatus {
     /// Connections that are open.
     pub size: usize,
-    /// Those of them that are in use.
+    /// The open connections that are in use.
     pub in_use: usize,
     /// Callers that wait for one.
     pub waiting: usize,
 }
 
-/// How much was written since the start. On SQLite, sessions per commit is how well group commit works.
+/// The number of writes since the start. On SQLite, sessions per commit show how well group commit works.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WriteStats {
     /// Sessions that were committed, by their own account.

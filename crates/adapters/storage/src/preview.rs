@@ -9,10 +9,10 @@ use crate::statement::Sql;
 pub(crate) trait Preview: Sized {
     type Record;
 
-    /// The view that was stored as `text`, unless a release did that whose view was another.
+    /// Reads the view that was stored as `text`, or returns `None` if it was stored by a release with another view.
     fn stored(id: i64, text: String) -> Option<Self>;
 
-    /// The view of a record.
+    /// Makes the view of a record.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -21,7 +21,7 @@ pub(crate) trait Preview: Sized {
     fn id(&self) -> i64;
 }
 
-/// What was stored of the rows' simple views, and which records have to be read instead, if any.
+/// Reads the rows' stored simple views, and returns a condition for the records that have to be read instead, if there are any.
 pub(crate) fn stored<P: Preview>(rows: Vec<(i64, Option<String>)>) -> (Vec<P>, Option<Sql<Bool>>) {
     let mut previews = Vec::with_capacity(rows.len());
     let mut others: Option<Sql<Bool>> = None;
@@ -44,7 +44,7 @@ pub(crate) fn stored<P: Preview>(rows: Vec<(i64, Option<String>)>) -> (Vec<P>, O
     (previews, others)
 }
 
-/// All of a page's simple views, newest first.
+/// Returns all of a page's simple views, newest first.
 pub(crate) fn with_read<P: Preview>(mut previews: Vec<P>, read: Vec<P::Record>) -> StoreResult<Vec<P>> {
     for record in read {
         previews.push(P::of(record)?);

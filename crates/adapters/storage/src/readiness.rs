@@ -1,4 +1,4 @@
-//! The answer to the question whether the database would take a write, which many may ask at once.
+//! A cache of the check that the database would take a write, which many callers may request at once.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -8,14 +8,14 @@ use tokio::time::{Instant, timeout};
 
 use crate::error::unavailable;
 
-/// How long an answer holds.
+/// The time for which an answer is valid.
 const HOLDS: Duration = Duration::from_secs(1);
-/// How long the database has for one: `/readyz` answers within two seconds.
+/// The time that the database has for an answer: `/readyz` answers within two seconds.
 const TIMEOUT: Duration = Duration::from_millis(1500);
 
-/// The latest answer. Those who ask while it is being found out wait for the same one.
+/// The latest answer. Callers that arrive during a check wait for its answer.
 #[derive(Default)]
-pub(crate) struct Verdict {
+pub(crate) struct ReadinessCache {
     latest: Mutex<Option<Latest>>,
     asking: tokio::sync::Mutex<()>,
 }
@@ -23,12 +23,12 @@ pub(crate) struct Verdict {
 #[derive(Clone)]
 struct Latest {
     at: Instant,
-    /// What kept the database from taking writes.
+    /// The reason why the database took no writes.
     hindrance: Option<String>,
 }
 
-impl Verdict {
-    /// Answers from memory, or by `ask`.
+impl ReadinessCache {
+    /// Returns the latest answer if it is valid, else that of `ask`.
     ///
     /// # Errors
     /// `Unavailable` if the database would take no write, or does not say in time.
@@ -55,7 +55,7 @@ impl Verdict {
         }
     }
 
-    /// Something has happened that may change the answer.
+    /// Forgets the answer, since something happened that may change it.
     pub(crate) fn forget(&self) {
         *self.latest() = None;
     }

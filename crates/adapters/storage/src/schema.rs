@@ -1,5 +1,5 @@
-//! The tables, once for both engines. One whose columns follow the fields and filters of an area stands beside what is written
-//! to it, in [`crate::models`].
+//! The tables, once for both engines. A table whose columns follow the fields and filters of an area is in [`crate::models`],
+//! beside the rows that are written to it.
 
 pub(crate) use crate::models::contacts::contacts;
 pub(crate) use crate::models::leads::leads;
@@ -14,7 +14,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    /// What the database knows of itself: see [`crate::models::MetaRow`].
+    /// Facts of the database about itself: see [`crate::models::MetaRow`].
     forecourt_meta (key) {
         key -> Text,
         value -> Text,
@@ -43,7 +43,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    /// The numbers that a business gives out, and how many leads, contacts and vehicles it has.
+    /// The numbers that a business gives out, and its numbers of leads, contacts and vehicles.
     business_counters (business_id) {
         business_id -> BigInt,
         leads -> BigInt,
@@ -65,7 +65,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    /// How many records of a kind a business has, and how often any was written.
+    /// The number of a business's records of a kind, and of the writes of such records.
     record_counters (business_id, kind) {
         business_id -> BigInt,
         kind -> Text,
@@ -90,7 +90,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    /// Answers to be given again.
+    /// Answers that are stored for retries.
     idempotency_keys (business_id, key) {
         business_id -> BigInt,
         key -> Text,
@@ -105,7 +105,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    /// What happened.
+    /// The log of events.
     events (business_id, sequence) {
         business_id -> BigInt,
         sequence -> BigInt,
@@ -137,7 +137,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    /// How many mails each business has sent in the UTC day of the latest.
+    /// The number of mails that each business has sent in the UTC day of its latest one.
     mail_quotas (business_id) {
         business_id -> BigInt,
         day -> BigInt,
@@ -156,7 +156,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    /// What the senders of enquiries and the business write to each other.
+    /// Messages between the senders of enquiries and the business.
     lead_messages (business_id, id) {
         business_id -> BigInt,
         id -> BigInt,
@@ -171,7 +171,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    /// What was noted on leads.
+    /// Notes on leads.
     lead_notes (business_id, id) {
         business_id -> BigInt,
         id -> BigInt,
@@ -191,7 +191,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    /// The conversations that wait to be read: due, or leased until then.
+    /// The conversations that wait to be read: they are due, or leased, until the time given.
     lead_assessments (business_id, lead_id) {
         business_id -> BigInt,
         lead_id -> BigInt,
@@ -201,7 +201,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    /// What was noted on contacts.
+    /// Notes on contacts.
     contact_notes (business_id, id) {
         business_id -> BigInt,
         id -> BigInt,
@@ -257,7 +257,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    /// Who receives events: see [`crate::models::WebhookRow`].
+    /// Subscriptions, the receivers of events: see [`crate::models::WebhookRow`].
     webhooks (business_id, id) {
         business_id -> BigInt,
         id -> BigInt,
@@ -279,7 +279,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    /// When the next delivery of a subscription is due.
+    /// The due time of the next delivery of each subscription.
     webhook_queues (business_id, webhook_id) {
         business_id -> BigInt,
         webhook_id -> BigInt,
@@ -327,7 +327,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    /// What named a contact when it was deleted.
+    /// The records that named a contact when it was deleted.
     erasure_records (business_id, contact, kind, record) {
         business_id -> BigInt,
         contact -> BigInt,

@@ -1,4 +1,4 @@
-//! Encryption of what must not be read from a stolen database.
+//! Encryption of data that must not be read from a stolen database.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use hmac::{Hmac, Mac as _};
 use sha2::Sha256;
 
 const NONCE_BYTES: usize = 24;
-/// Names what the key of digests is derived for.
+/// The purpose that the key of digests is derived for.
 const DIGEST_KEY: &[u8] = b"forecourt digests of personal values";
 
 fn keyed(key: &[u8; 32]) -> Hmac<Sha256> {
@@ -43,7 +43,7 @@ impl fmt::Debug for SecretKey {
 
 impl SecretCipher {
     pub(crate) fn new(key: &SecretKey) -> Self {
-        // A key of its own: what one is used for says nothing of the other.
+        // A key of its own: uses of the one reveal nothing about the other.
         let derived = keyed(&key.0).chain_update(DIGEST_KEY).finalize().into_bytes();
         Self {
             cipher: XChaCha20Poly1305::new(&key.0.into()),
@@ -51,8 +51,8 @@ impl SecretCipher {
         }
     }
 
-    /// A digest of a personal value, that nobody can compute or try out without the secret key. `purpose` names what it is for: digests for
-    /// two purposes have nothing in common.
+    /// Computes a digest of a personal value, which cannot be computed or guessed without the secret key. `purpose` names its
+    /// use: digests for two purposes have nothing in common.
     pub(crate) fn digest(&self, purpose: &str, value: &[u8]) -> [u8; 32] {
         let mut digest = self.digests.clone();
         digest.update(purpose.as_bytes());
@@ -61,7 +61,7 @@ impl SecretCipher {
         digest.finalize().into_bytes().into()
     }
 
-    /// Encrypts `plain` for one place, which `context` names: moved to another place it cannot be opened.
+    /// Encrypts `plain` for one place, which `context` names. Moved to another place it cannot be opened.
     pub(crate) fn seal(&self, plain: &[u8], context: &[u8], random: &dyn Random) -> StoreResult<Vec<u8>> {
         let mut nonce = [0; NONCE_BYTES];
         random.fill(&mut nonce);
@@ -76,7 +76,7 @@ impl SecretCipher {
         Ok([&nonce[..], &sealed].concat())
     }
 
-    /// Decrypts what [`SecretCipher::seal`] made for the same place.
+    /// Decrypts the output of [`SecretCipher::seal`] for the same place.
     pub(crate) fn open(&self, sealed: &[u8], context: &[u8]) -> StoreResult<Vec<u8>> {
         let (nonce, sealed) = sealed
             .split_first_chunk::<NONCE_BYTES>()
@@ -94,13 +94,13 @@ impl SecretCipher {
 const PROOF: &[u8] = b"forecourt";
 
 impl SecretCipher {
-    /// Text that [`SecretCipher::proves`] recognises with the same key.
+    /// Makes a text that [`SecretCipher::proves`] recognises with the same key.
     pub(crate) fn proof(&self, random: &dyn Random) -> StoreResult<String> {
         let sealed = self.seal(PROOF, PROOF, random)?;
         Ok(sealed.iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
-    /// Whether a cipher with the same key made `proof`.
+    /// Returns `true` if a cipher with the same key made `proof`.
     pub(crate) fn proves(&self, proof: &str) -> bool {
         let (pairs, rest) = proof.as_bytes().as_chunks::<2>();
         let byte = |pair: &[u8; 2]| {

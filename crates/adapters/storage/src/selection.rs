@@ -1,19 +1,19 @@
-//! What a list is narrowed to.
+//! The filters of a list, as conditions on columns.
 
 use forecourt_kernel::{BusinessId, Range, TextFilter, Timestamp};
 
 use crate::statement::{Sql, Value};
 
-/// What there are lists of: each area declares its own.
+/// A kind of records that has lists. Each area declares its own.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct RecordKind {
-    /// The table whose columns lists are narrowed by. It has the columns `business_id` and `id`.
+    /// The table with the columns that lists are filtered by. It has the columns `business_id` and `id`.
     pub(crate) table: &'static str,
-    /// The table that has the records themselves, by the same ids: the same one, unless they are too wide to be looked through.
+    /// The table of the records themselves, by the same ids. It is the same table, unless the records are too wide for a scan.
     pub(crate) rows: &'static str,
-    /// SQLite's index of the texts that wildcards are searched in. What a business has few of does without.
+    /// SQLite's index of the texts that wildcards are searched in. A kind with few records per business does without.
     pub(crate) texts: Option<TextIndex>,
-    /// Where it stands how many such records a business has, and how often any was written.
+    /// The place of the number of a business's records, and of the number of their writes.
     pub(crate) counters: Counters,
 }
 
@@ -21,14 +21,14 @@ pub(crate) struct RecordKind {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct TextIndex {
     pub(crate) name: &'static str,
-    /// Whether it keeps texts of different columns apart, by their names.
+    /// It keeps texts of different columns apart, by the names of the columns.
     pub(crate) has_columns: bool,
 }
 
-/// Where a kind of record is counted.
+/// The place where the records of a kind are counted.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Counters {
-    /// In these columns of `business_counters`: for what is locked there anyway, or read by others.
+    /// In these columns of `business_counters`: for kinds whose writers lock that row anyway, or whose counts others read.
     Columns {
         records: &'static str,
         writes: &'static str,
@@ -37,12 +37,12 @@ pub(crate) enum Counters {
     Row(&'static str),
 }
 
-/// What a record must meet.
+/// A condition that a record must meet.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Condition {
     /// A column has this value.
     Is(&'static str, Value),
-    /// A column has one of these values, each of which is there once.
+    /// A column has one of these values, which are distinct.
     AnyOf(&'static str, Vec<Value>),
     /// A column has a number within these bounds.
     Within(&'static str, Range<i64>),
@@ -65,14 +65,14 @@ pub(crate) struct Selection {
     pub(crate) kind: RecordKind,
     pub(crate) business: BusinessId,
     pub(crate) conditions: Vec<Condition>,
-    /// When they were made, in epoch seconds.
+    /// The range of the records' creation, in epoch seconds.
     pub(crate) created: Range<i64>,
-    /// Whether time alone makes it another list.
+    /// Time alone changes the list.
     pub(crate) depends_on_time: bool,
 }
 
 impl Selection {
-    /// All records of a business.
+    /// Selects all records of a business.
     pub(crate) const fn all(kind: RecordKind, business: BusinessId) -> Self {
         Self {
             kind,
@@ -87,13 +87,13 @@ impl Selection {
         self.conditions.is_empty() && self.created == Range { from: None, to: None }
     }
 
-    /// Those whose column has this value.
+    /// Selects records whose column has this value.
     pub(crate) fn is(&mut self, column: &'static str, value: Option<impl Into<Value>>) {
         let condition = value.map(|value| Condition::Is(column, value.into()));
         self.conditions.extend(condition);
     }
 
-    /// Those whose column has one of these values.
+    /// Selects records whose column has one of these values.
     pub(crate) fn any_of(&mut self, column: &'static str, values: Option<impl IntoIterator<Item: Into<Value>>>) {
         let Some(values) = values else {
             return;
@@ -108,7 +108,7 @@ impl Selection {
         self.conditions.push(condition);
     }
 
-    /// Those whose column has a number within a range.
+    /// Selects records whose column has a number within a range.
     pub(crate) fn within(&mut self, column: &'static str, range: Option<Range<i64>>) {
         let condition = range.map(|range| match range {
             Range {
@@ -120,7 +120,7 @@ impl Selection {
         self.conditions.extend(condition);
     }
 
-    /// Those whose column has a text that passes.
+    /// Selects records whose column has a text that passes the filter.
     pub(crate) fn text(&mut self, column: &'static str, filter: Option<&TextFilter>) {
         let condition = filter.map(|filter| match filter {
             TextFilter::Exact(text) => Condition::Is(column, text.as_str().into()),
@@ -129,7 +129,7 @@ impl Selection {
         self.conditions.extend(condition);
     }
 
-    /// Those whose id another table has beside this value.
+    /// Selects records whose id another table has beside this value.
     pub(crate) fn noted(
         &mut self,
         table: &'static str,
@@ -146,17 +146,18 @@ impl Selection {
         self.conditions.extend(condition);
     }
 
-    /// Notes that it depends on what time it is: no total of it is worth remembering.
+    /// Notes that the list depends on the current time: no total of it is worth remembering.
     pub(crate) const fn set_depends_on_time(&mut self) {
         self.depends_on_time = true;
     }
 
-    /// Those made then.
+    /// Selects records by the time of their creation.
     pub(crate) fn created(&mut self, range: Option<Range<Timestamp>>) {
         self.created = seconds(range);
     }
 
-    /// Those last changed then. What was changed no later was made no later.
+    /// Selects records by the time of their latest change. A record that was last changed before some time was made before it,
+    /// too.
     pub(crate) fn updated(&mut self, range: Option<Range<Timestamp>>) {
         let updated = range.map(|range| seconds(Some(range)));
         self.within("updated", updated);
@@ -164,7 +165,7 @@ impl Selection {
         self.created.to = [self.created.to, to].into_iter().flatten().min();
     }
 
-    /// The columns that are to match a pattern, and which.
+    /// The columns that are to match a pattern, each with its pattern.
     pub(crate) fn patterns(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.conditions.iter().filter_map(|condition| match condition {
             Condition::Like(column, pattern) => Some((*column, pattern.as_str())),
@@ -172,8 +173,8 @@ impl Selection {
         })
     }
 
-    /// Whether how many there are stands still as long as no record of its kind is written: which leads and vehicles belong
-    /// together is written in neither.
+    /// Returns `true` if the total stays the same as long as no record of its kind is written. A link between a lead and a
+    /// vehicle is written in neither of them.
     pub(crate) fn stands_still(&self) -> bool {
         let elsewhere =
             |condition: &Condition| matches!(condition, Condition::Noted { table, .. } if *table == "lead_vehicles");

@@ -1,4 +1,4 @@
-//! Fair shares of what there is little of.
+//! Fair shares of scarce resources.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,19 +9,19 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
 use crate::error::{other, unavailable};
-use crate::pool::LONGEST_QUEUE;
+use crate::pool::MAX_QUEUE;
 use crate::sync::Mutex;
 
-/// How many times as long as for a connection a request may wait for others of its own business: no other business holds them
-/// up, and they hold up no other.
+/// The factor by which a request may wait longer for others of its own business than for a connection: such a wait involves no
+/// other business.
 pub(crate) const OWN_TURNS: u32 = 4;
 
-/// Places of which each business may hold a few at once. Those who find none wait in a queue of their business.
+/// A number of places for each business. Callers that find none free wait in a queue of their business.
 #[derive(Clone)]
-pub(crate) struct Shares(Arc<Inner>);
+pub(crate) struct TenantLimiter(Arc<Inner>);
 
 struct Inner {
-    /// How many places a business may hold.
+    /// The number of places of each business.
     each: usize,
     /// The businesses that hold a place or wait for one.
     businesses: Mutex<HashMap<BusinessId, Share>>,
@@ -30,12 +30,12 @@ struct Inner {
 
 struct Share {
     places: Arc<Semaphore>,
-    /// Those who hold a place, and those who wait for one.
+    /// The callers that hold a place or wait for one.
     members: usize,
 }
 
-impl Shares {
-    /// So many places for each business, and at least one.
+impl TenantLimiter {
+    /// Creates a limiter with this number of places for each business, and at least one.
     pub(crate) fn new(each: usize) -> Self {
         Self(Arc::new(Inner {
             each: each.max(1),
@@ -44,7 +44,8 @@ impl Shares {
         }))
     }
 
-    /// One place for each business, for sessions that then take one of these: who waits for either is counted here.
+    /// Returns a limiter with one place for each business, for sessions that then take one of these. Callers that wait for either
+    /// are counted here.
     pub(crate) fn turns(&self) -> Self {
         Self(Arc::new(Inner {
             each: 1,
@@ -53,11 +54,11 @@ impl Shares {
         }))
     }
 
-    /// A place of this business, which is given back when it is dropped. Work that is done for none needs no place.
+    /// Takes a place of this business, which is given back when it is dropped. Work without a business needs no place.
     ///
     /// # Errors
-    /// `Unavailable` if none comes free by the deadline, or too many wait already.
-    pub(crate) async fn take(&self, business: Option<BusinessId>, deadline: Instant) -> StoreResult<Option<Place>> {
+    /// `Unavailable` if none comes free by the deadline, or too many callers wait already.
+    pub(crate) async fn take(&self, business: Option<BusinessId>, deadline: Instant) -> StoreResult<Option<Permit>> {
         let Some(business) = business else { return Ok(None) };
         let (member, places) = self.join(business)?;
         let permit = match Arc::clone(&places).try_acquire_owned() {
@@ -73,10 +74,10 @@ impl Shares {
                     .map_err(other)?
             }
         };
-        Ok(Some(Place { permit, member, places }))
+        Ok(Some(Permit { permit, member, places }))
     }
 
-    /// How many wait.
+    /// The number of callers that wait.
     pub(crate) fn waiting(&self) -> usize {
         self.0.waiting.load(Ordering::Relaxed)
     }
@@ -87,7 +88,7 @@ impl Shares {
             places: Arc::new(Semaphore::new(self.0.each)),
             members: 0,
         });
-        if share.members >= self.0.each + LONGEST_QUEUE {
+        if share.members >= self.0.each + MAX_QUEUE {
             return Err(unavailable("too many requests of this business wait for the database"));
         }
         share.members += 1;
@@ -100,15 +101,15 @@ impl Shares {
 }
 
 /// A place that is taken.
-pub(crate) struct Place {
+pub(crate) struct Permit {
     // Dropped in this order: a member without holders and waiters is forgotten.
     permit: OwnedSemaphorePermit,
     member: Member,
     places: Arc<Semaphore>,
 }
 
-impl Place {
-    /// How many of the business wait for a place, if all are held.
+impl Permit {
+    /// The number of the business's callers that wait for a place, if all are held.
     pub(crate) fn awaited_by(&self) -> usize {
         let Member { shares, business } = &self.member;
         let businesses = shares.businesses.lock().unwrap_or_else(PoisonError::into_inner);
@@ -116,7 +117,7 @@ impl Place {
         members.saturating_sub(shares.each)
     }
 
-    /// Gives the place back now; the future takes one again, behind those who wait already.
+    /// Gives the place back now. The future takes one again, after the callers that wait already.
     pub(crate) fn requeue(self) -> impl Future<Output = StoreResult<Self>> + Send {
         let Self { permit, member, places } = self;
         drop(permit);
@@ -163,7 +164,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_business_waits_for_itself_alone() {
-        let shares = Shares::new(2);
+        let shares = TenantLimiter::new(2);
         let one = shares.take(business(1), soon()).await.unwrap();
         let two = shares.take(business(1), soon()).await.unwrap();
         let mut third = Box::pin(shares.take(business(1), soon()));
@@ -184,11 +185,11 @@ mod tests {
 
     #[tokio::test]
     async fn waiting_is_bounded_in_time_and_in_number() {
-        let shares = Shares::new(1);
+        let shares = TenantLimiter::new(1);
         let held = shares.take(business(1), soon()).await.unwrap();
         let refused = shares.take(business(1), Instant::now()).await.err().unwrap();
         assert!(matches!(refused, StoreError::Unavailable(_)), "{refused:?}");
-        let mut queue: Vec<_> = (0..LONGEST_QUEUE)
+        let mut queue: Vec<_> = (0..MAX_QUEUE)
             .map(|_| Box::pin(shares.take(business(1), soon())))
             .collect();
         for waiting in &mut queue {

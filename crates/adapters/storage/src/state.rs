@@ -1,11 +1,11 @@
-//! What a process knows of its database beside its records: which one it is, its epoch, and whether the process may write to it.
+//! A process's knowledge of its database: its identity, its epoch, and whether the process may write to it.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use forecourt_kernel::{Epoch, Random, StoreError, StoreResult, WritesRefused};
 
-/// What a database says of itself.
+/// The facts by which a database is identified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DatabaseFacts {
     /// Names the installation: a UUID, made by the server that starts first.
@@ -18,28 +18,15 @@ pub struct DatabaseFacts {
     pub least_version: Option<String>,
 }
 
-/// Why a process must not write.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum WriteBlock {
-    /// Its clock is not the database's.
-    Clock,
-    /// It is older than the schema allows.
-    Version,
-}
-
-impl WriteBlock {
-    const COUNT: usize = 2;
-}
-
-/// What all handles on a database share.
+/// The state that all handles on a database share.
 #[derive(Default)]
 pub(crate) struct DatabaseState {
     epoch: AtomicI64,
     /// The timeline of PostgreSQL that this process has seen.
     timeline: Mutex<Option<String>>,
     is_blocked: AtomicBool,
-    /// The reason of each block that stands.
-    blocks: Mutex<[Option<String>; WriteBlock::COUNT]>,
+    /// The reason why this process must not write, if there is one.
+    block: Mutex<Option<String>>,
 }
 
 impl DatabaseState {
@@ -47,7 +34,7 @@ impl DatabaseState {
         Epoch::new(AtomicI64::load(&self.epoch, Ordering::Acquire))
     }
 
-    /// Takes up an epoch. Of two, the later one counts.
+    /// Adopts an epoch, unless a later one is known.
     pub(crate) fn take_up(&self, epoch: Epoch) {
         self.epoch.fetch_max(epoch.number(), Ordering::AcqRel);
     }
@@ -61,32 +48,34 @@ impl DatabaseState {
         *self.timeline.lock().unwrap_or_else(PoisonError::into_inner) = Some(timeline);
     }
 
-    /// Keeps the process from writing for a `reason`, or no longer; `true` if that changes whether it may.
-    pub(crate) fn block(&self, block: WriteBlock, reason: Option<String>) -> bool {
-        let mut blocks = self.blocks();
-        let stood = blocks[block as usize].is_some();
-        let stands = reason.is_some();
-        blocks[block as usize] = reason;
-        self.is_blocked
-            .store(blocks.iter().any(Option::is_some), Ordering::Release);
-        stood != stands
+    /// Keeps the process from writing for a `reason`, or no longer if it is `None`. Returns `true` if that changes whether it may
+    /// write.
+    pub(crate) fn block_writes(&self, reason: Option<String>) -> bool {
+        let mut block = self.block();
+        let was_blocked = block.is_some();
+        let is_blocked = reason.is_some();
+        *block = reason;
+        self.is_blocked.store(is_blocked, Ordering::Release);
+        was_blocked != is_blocked
     }
 
+    /// Checks that the process may write.
+    ///
     /// # Errors
-    /// `Unavailable`, with the reason, if the process must not write.
+    /// `Unavailable`, with the reason, if it must not.
     pub(crate) fn may_write(&self) -> StoreResult<()> {
         if !AtomicBool::load(&self.is_blocked, Ordering::Acquire) {
             return Ok(());
         }
-        match self.blocks().iter().flatten().next() {
-            Some(reason) => Err(StoreError::Unavailable(WritesRefused(reason.clone()).into())),
+        match self.block().clone() {
+            Some(reason) => Err(StoreError::Unavailable(WritesRefused(reason).into())),
             None => Ok(()),
         }
     }
 
     /// No code that can panic runs under this lock.
-    fn blocks(&self) -> MutexGuard<'_, [Option<String>; WriteBlock::COUNT]> {
-        self.blocks.lock().unwrap_or_else(PoisonError::into_inner)
+    fn block(&self) -> MutexGuard<'_, Option<String>> {
+        self.block.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -122,17 +111,14 @@ mod tests {
     fn writing_is_refused_as_long_as_there_is_a_reason() {
         let state = DatabaseState::default();
         assert!(state.may_write().is_ok());
-        assert!(state.block(WriteBlock::Clock, Some("the clock".to_owned())));
-        assert!(!state.block(WriteBlock::Clock, Some("still the clock".to_owned())));
-        assert!(state.block(WriteBlock::Version, Some("the version".to_owned())));
+        assert!(state.block_writes(Some("the clock".to_owned())));
+        assert!(!state.block_writes(Some("still the clock".to_owned())));
         let reason = |state: &DatabaseState| match state.may_write() {
             Err(StoreError::Unavailable(reason)) => reason.to_string(),
             other => format!("{other:?}"),
         };
         assert_eq!(reason(&state), "still the clock");
-        assert!(state.block(WriteBlock::Clock, None));
-        assert_eq!(reason(&state), "the version");
-        assert!(state.block(WriteBlock::Version, None));
+        assert!(state.block_writes(None));
         assert!(state.may_write().is_ok());
     }
 

@@ -1,4 +1,4 @@
-//! Statements that are put together as they are needed, and how statements run.
+//! Statements whose text is put together as needed, and the way in which all statements run.
 
 use std::any::TypeId;
 use std::cell::OnceCell;
@@ -29,16 +29,16 @@ pub trait Connection: Send {
     /// The backend that its statements are written for.
     type Backend: Backend;
 
-    /// Runs a statement; answers how many rows it changed.
+    /// Runs a statement; returns the number of rows that it changed.
     ///
     /// # Errors
-    /// What the database says.
+    /// The database's error.
     fn execute_any<'a>(&'a mut self, statement: AnyStatement<'a, Self::Backend>) -> BoxFuture<'a, QueryResult<usize>>;
 
-    /// Runs a statement; answers what `U` reads of its rows, whose columns have the types `ST`.
+    /// Runs a statement; returns its rows as `U`, from columns of the types `ST`.
     ///
     /// # Errors
-    /// What the database says, or a value does not fit its type.
+    /// The database's error, or a value that does not fit its type.
     fn load_any<'a, U, ST>(
         &'a mut self,
         statement: AnyStatement<'a, Self::Backend>,
@@ -56,7 +56,7 @@ pub trait RunQueryDsl<C: Connection>: Sized {
     /// Runs a change; returns the number of rows that it changed.
     ///
     /// # Errors
-    /// As [`store_error`] translates what the database says.
+    /// The database's error, as [`store_error`] translates it.
     fn execute<'a>(self, conn: &'a mut C) -> BoxFuture<'a, StoreResult<usize>>
     where
         Self: QueryFragment<C::Backend> + QueryId + 'a,
@@ -67,7 +67,7 @@ pub trait RunQueryDsl<C: Connection>: Sized {
     /// Returns all rows.
     ///
     /// # Errors
-    /// As [`store_error`] translates what the database says, and if a value does not fit its type.
+    /// The database's error, as [`store_error`] translates it, or a value that does not fit its type.
     fn load<'a, U>(self, conn: &'a mut C) -> BoxFuture<'a, StoreResult<Vec<U>>>
     where
         Self: AsQuery<
@@ -115,7 +115,7 @@ pub trait RunQueryDsl<C: Connection>: Sized {
 
 impl<T, C: Connection> RunQueryDsl<C> for T {}
 
-/// What `U` reads of a row.
+/// Reads a row as `U`.
 ///
 /// # Errors
 /// A value does not fit its type.
@@ -130,9 +130,9 @@ where
 
 /// Marks changes that stay prepared.
 ///
-/// diesel keeps no update and no upsert prepared, lest their texts be without number; a create on PostgreSQL took twice as long with each
-/// prepared anew. A change that carries this mark is written out in the code, or has few texts. One with a list has not: its texts are many,
-/// or PostgreSQL would plan it for a table as small as it was at first.
+/// diesel keeps no update and no upsert prepared, since their texts could be without number; but preparing each anew made a
+/// create on PostgreSQL take twice as long. A change with this mark is written out in the code, or has few texts. A change with a
+/// list does not carry it: its texts are many, or PostgreSQL would plan it for a table as small as it was at first.
 pub(crate) trait Prepare: Sized {
     /// Has the statement stay prepared.
     fn prepared(self) -> Prepared<Self> {
@@ -158,7 +158,7 @@ impl<DB: Backend, T: QueryFragment<DB>> QueryFragment<DB> for Prepared<T> {
 
 impl<T> QueryId for Prepared<T> {
     type QueryId = ();
-    /// What a change names may depend on what has changed.
+    /// The columns of a change may depend on which of them differ.
     const HAS_STATIC_QUERY_ID: bool = false;
 }
 
@@ -166,8 +166,8 @@ impl<T: Query> Query for Prepared<T> {
     type SqlType = T::SqlType;
 }
 
-/// How many texts stay prepared that are put together as they are needed, such as those of lists. One that comes later is prepared anew
-/// each time.
+/// The maximum number of assembled texts, such as those of lists, that stay prepared. A text beyond it is prepared anew each
+/// time.
 const MAX_KEPT_TEXTS: usize = 1000;
 
 /// These texts, by backend.
@@ -190,8 +190,7 @@ fn may_stay_prepared<DB: 'static>(sql: &str) -> bool {
     !is_full
 }
 
-/// A statement of any type. Drivers take it, so that what they do with a statement is compiled once, and not for each of the
-/// hundreds of statements.
+/// A statement of any type. Drivers take it, so that their code is compiled once, and not for each of the hundreds of statements.
 pub struct AnyStatement<'a, DB> {
     statement: Box<dyn QueryFragment<DB> + 'a>,
     /// Its type, if all statements of that type have the same text.
@@ -199,15 +198,15 @@ pub struct AnyStatement<'a, DB> {
     text: OnceCell<Arc<StatementText>>,
 }
 
-/// What a statement says, but for its values.
+/// The text of a statement, without its values.
 struct StatementText {
     sql: String,
-    /// Whether it stays prepared.
+    /// It stays prepared.
     is_kept: bool,
 }
 
-/// The texts of the statements whose types have one each, by backend and type. To put the text together anew each time took 8 %
-/// of the CPU time of reading a record.
+/// The texts of the statements whose types have one each, by backend and type. To put a text together anew each time took 8 % of
+/// the CPU time of reading a record.
 static TEXTS: LazyLock<RwLock<Texts>> = LazyLock::new(RwLock::default);
 
 type Texts = HashMap<(TypeId, TypeId), Arc<StatementText>>;
@@ -249,7 +248,7 @@ impl<DB: Backend<QueryBuilder: Default> + 'static> AnyStatement<'_, DB> {
         let mut text = DB::QueryBuilder::default();
         self.statement.to_sql(&mut text, backend)?;
         let sql = text.finish();
-        // What the statement says itself: its box would say what its parts do.
+        // The statement's own answer: its box would answer for its parts.
         let is_marked = (*self.statement).is_safe_to_cache_prepared(backend)?;
         let is_kept = is_marked && (self.id.is_some() || may_stay_prepared::<DB>(&sql));
         Ok(StatementText { sql, is_kept })
@@ -273,7 +272,7 @@ impl<DB: Backend<QueryBuilder: Default> + 'static> QueryFragment<DB> for AnyStat
 
 impl<DB> QueryId for AnyStatement<'_, DB> {
     type QueryId = ();
-    /// Drivers write its text in any case, and know it by that.
+    /// Drivers write the text in any case, and look the statement up by it.
     const HAS_STATIC_QUERY_ID: bool = false;
 }
 
@@ -281,7 +280,7 @@ impl<DB> Query for AnyStatement<'_, DB> {
     type SqlType = Untyped;
 }
 
-/// A value that a statement is given.
+/// A parameter of a statement.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub(crate) enum Value {
     Number(i64),
@@ -306,12 +305,12 @@ impl From<String> for Value {
     }
 }
 
-/// The text of a statement, or of a part of one, with its values. `ST` is what it answers: the columns of a query's rows, or
-/// the type of a part.
+/// The text of a statement, or of a part of one, with its values. `ST` is its SQL type: the columns of a query's rows, or the
+/// type of a part.
 #[derive(Clone, Debug)]
 pub(crate) struct Sql<ST> {
     pieces: Vec<Piece>,
-    /// Whether PostgreSQL is to plan it anew each time, for its values.
+    /// PostgreSQL plans it anew each time, for its values.
     planned_by_values: bool,
     answers: PhantomData<fn() -> ST>,
 }
@@ -389,7 +388,7 @@ where
 
 impl<ST> QueryId for Sql<ST> {
     type QueryId = ();
-    /// It is put together as it is needed.
+    /// The text is put together as needed.
     const HAS_STATIC_QUERY_ID: bool = false;
 }
 
@@ -409,7 +408,7 @@ impl<ST, Source> AppearsOnTable<Source> for Sql<ST> where Self: Expression {}
 
 impl<ST, Source> SelectableExpression<Source> for Sql<ST> where Self: Expression {}
 
-/// A query of these columns, whose text behind them is put together.
+/// A query of these columns; the text after them is put together as needed.
 pub(crate) struct Select<C> {
     columns: C,
     from: Sql<()>,
@@ -436,7 +435,7 @@ where
 
 impl<C> QueryId for Select<C> {
     type QueryId = ();
-    /// Its text behind the columns is put together as it is needed.
+    /// The text after the columns is put together as needed.
     const HAS_STATIC_QUERY_ID: bool = false;
 }
 
@@ -459,7 +458,7 @@ mod tests {
         }
     }
 
-    /// Whether a statement stays prepared on PostgreSQL and on SQLite.
+    /// Tells whether a statement stays prepared, on PostgreSQL and on SQLite.
     fn is_kept<T: QueryFragment<Pg> + QueryFragment<Sqlite> + QueryId + Clone>(statement: &T) -> [bool; 2] {
         [
             AnyStatement::<Pg>::new(statement.clone())

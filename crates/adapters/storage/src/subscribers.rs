@@ -1,4 +1,4 @@
-//! Who receives a business's events, as far as it was looked up.
+//! A cache of the subscriptions that receive a business's events.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,20 +6,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use forecourt_kernel::BusinessId;
 use forecourt_webhooks::{Endpoint, Subscriber};
 
-/// How many businesses are remembered; one more makes all be forgotten.
+/// The number of businesses that are remembered. One more, and all are forgotten.
 const REMEMBERED: usize = 4096;
 
-/// Remembers the active subscriptions of businesses. What is remembered is valid as long as the business's number says the
-/// same as when it was read: each change gives it another number, on any server.
+/// Remembers the active subscriptions of businesses. An entry is valid as long as the business's number is the one that it was
+/// read with: each change gives it another number, on any server.
 #[derive(Default)]
-pub(crate) struct Subscribers(Mutex<HashMap<BusinessId, Known>>);
+pub(crate) struct Subscribers(Mutex<HashMap<BusinessId, CachedSubscribers>>);
 
-struct Known {
+struct CachedSubscribers {
     number: i64,
     all: Arc<[Receiver]>,
 }
 
-/// An active subscription, with what it takes to send to it if this program sends.
+/// An active subscription, with the endpoint's data if this program sends.
 pub(crate) struct Receiver {
     pub(crate) subscriber: Subscriber,
     pub(crate) endpoint: Option<Arc<Endpoint>>,
@@ -39,11 +39,11 @@ impl Subscribers {
         if known.len() >= REMEMBERED {
             known.clear();
         }
-        known.insert(business, Known { number, all });
+        known.insert(business, CachedSubscribers { number, all });
     }
 
     /// No code that can panic runs under this lock.
-    fn lock(&self) -> MutexGuard<'_, HashMap<BusinessId, Known>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<BusinessId, CachedSubscribers>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,5 +1,5 @@
-//! The locks behind which sessions queue.
+//! The locks for which sessions queue.
 //!
-//! `tests/interleavings` compiles the queues with others in their place, which let a scheduler choose who goes on.
+//! `tests/interleavings` compiles the queues with other locks in their place, which let a scheduler choose the task that goes on.
 
 pub(crate) use std::sync::{Mutex, MutexGuard};

@@ -1,4 +1,4 @@
-//! How many records lists have, as far as they were counted.
+//! A cache of the totals of lists.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,72 +8,72 @@ use forecourt_kernel::{BusinessId, Epoch};
 use crate::selection::{Condition, Selection};
 use crate::statement::Value;
 
-/// How many lists of one business are remembered at most.
-const SHARE: usize = 256;
-/// How many lists are remembered at most, of all businesses together.
-const ALL: usize = 64 * SHARE;
-/// The longest that a selection may be to be remembered, in bytes of text.
-const LONGEST: usize = 1024;
+/// The maximum number of lists of one business that are remembered.
+const MAX_LISTS_PER_BUSINESS: usize = 256;
+/// The maximum number of lists of all businesses together that are remembered.
+const MAX_LISTS: usize = 64 * MAX_LISTS_PER_BUSINESS;
+/// The longest selection that is remembered, in bytes of text.
+const MAX_SELECTION_BYTES: usize = 1024;
 
-/// Remembers how many records lists have. It is valid as long as the records of the kind have been written just as often in
-/// the business as when they were counted, by any server.
+/// Remembers the totals of lists. A total is valid as long as the business's records of the kind have been written exactly as
+/// often as when they were counted, by any server.
 #[derive(Default)]
-pub(crate) struct Totals(Mutex<Shares>);
+pub(crate) struct Totals(Mutex<Cache>);
 
 #[derive(Default)]
-struct Shares {
+struct Cache {
     of: HashMap<BusinessId, Share>,
-    /// How many lists are remembered.
+    /// The number of lists that are remembered.
     lists: usize,
-    /// How often anything was looked up.
+    /// The number of look-ups so far, which serves as a clock.
     now: u64,
 }
 
 #[derive(Default)]
 struct Share {
     counted: HashMap<Selection, Counted>,
-    /// When it was last used.
+    /// The time of its latest use, by that clock.
     used: u64,
 }
 
-/// What was counted.
+/// The result of a count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Counted {
     pub(crate) total: i64,
-    /// How many records of the kind the business had.
+    /// The number of records of the kind that the business had.
     pub(crate) of: i64,
-    /// How often they had been written.
+    /// The number of writes of such records until then.
     pub(crate) writes: i64,
-    /// The epoch of that number: another one gives it a second time.
+    /// The epoch of that number: another epoch gives it a second time.
     pub(crate) epoch: Epoch,
-    /// Which of the list's conditions that can be looked up by themselves left few records, if one did.
+    /// The index, among the list's conditions that can be looked up by themselves, of the one that left few records, if one did.
     pub(crate) narrowed: Option<usize>,
 }
 
 impl Totals {
-    /// What was last counted of a list.
+    /// Returns the latest count of a list.
     pub(crate) fn get(&self, selection: &Selection) -> Option<Counted> {
-        let mut shares = self.lock();
-        shares.now += 1;
-        let now = shares.now;
-        let share = shares.of.get_mut(&selection.business)?;
+        let mut cache = self.lock();
+        cache.now += 1;
+        let now = cache.now;
+        let share = cache.of.get_mut(&selection.business)?;
         share.used = now;
         share.counted.get(selection).copied()
     }
 
-    /// Remembers what was counted. A business that keeps requesting other lists forgets its own; of many businesses the one
-    /// without a request for the longest time is forgotten.
+    /// Remembers a count. A business with too many lists forgets its own; of many businesses the one without a request for the
+    /// longest time is forgotten.
     pub(crate) fn put(&self, selection: &Selection, counted: Counted) {
-        if length(selection) > LONGEST {
+        if length(selection) > MAX_SELECTION_BYTES {
             return;
         }
-        let mut shares = self.lock();
-        if shares.lists >= ALL {
-            shares.evict_idlest();
+        let mut cache = self.lock();
+        if cache.lists >= MAX_LISTS {
+            cache.evict_idlest();
         }
-        let Shares { of, lists, now } = &mut *shares;
+        let Cache { of, lists, now } = &mut *cache;
         let share = of.entry(selection.business).or_default();
-        if share.counted.len() >= SHARE && !share.counted.contains_key(selection) {
+        if share.counted.len() >= MAX_LISTS_PER_BUSINESS && !share.counted.contains_key(selection) {
             *lists -= share.counted.len();
             share.counted.clear();
         }
@@ -84,12 +84,12 @@ impl Totals {
     }
 
     /// No code that can panic runs under this lock.
-    fn lock(&self) -> MutexGuard<'_, Shares> {
+    fn lock(&self) -> MutexGuard<'_, Cache> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Shares {
+impl Cache {
     fn evict_idlest(&mut self) {
         let idlest = self.of.iter().min_by_key(|(_, share)| share.used);
         let Some(idlest) = idlest.map(|(business, _)| *business) else {
@@ -101,7 +101,7 @@ impl Shares {
     }
 }
 
-/// How much text a selection has.
+/// The length of a selection's texts.
 fn length(selection: &Selection) -> usize {
     let text = |value: &Value| match value {
         Value::Number(_) => 0,
@@ -164,11 +164,11 @@ mod tests {
             totals.put(&list(2, number), counted(number));
         }
         assert_eq!(totals.get(&list(1, 0)), Some(counted(7)));
-        let shares = totals.lock();
-        assert!(shares.lists <= SHARE + 1, "{}", shares.lists);
+        let cache = totals.lock();
+        assert!(cache.lists <= MAX_LISTS_PER_BUSINESS + 1, "{}", cache.lists);
         assert_eq!(
-            shares.lists,
-            shares.of.values().map(|share| share.counted.len()).sum::<usize>()
+            cache.lists,
+            cache.of.values().map(|share| share.counted.len()).sum::<usize>()
         );
     }
 
@@ -176,13 +176,13 @@ mod tests {
     fn of_many_businesses_the_idlest_is_forgotten() {
         let totals = Totals::default();
         for business in 0..100 {
-            for number in 0..SHARE {
+            for number in 0..MAX_LISTS_PER_BUSINESS {
                 totals.put(&list(business, i64::try_from(number).unwrap()), counted(1));
             }
             // One that is in use all the time.
             assert!(totals.get(&list(0, 0)).is_some(), "{business}");
         }
-        assert!(totals.lock().lists <= ALL);
+        assert!(totals.lock().lists <= MAX_LISTS);
         assert_eq!(totals.get(&list(1, 0)), None);
         assert!(totals.get(&list(99, 0)).is_some());
     }
@@ -191,7 +191,7 @@ mod tests {
     fn a_selection_that_is_very_long_is_not_remembered() {
         let totals = Totals::default();
         let mut long = list(1, 1);
-        long.is("name_folded", Some("x".repeat(LONGEST + 1)));
+        long.is("name_folded", Some("x".repeat(MAX_SELECTION_BYTES + 1)));
         totals.put(&long, counted(1));
         assert_eq!(totals.get(&long), None);
     }

@@ -1,9 +1,9 @@
-//! What indexes of runs of three characters can find of a pattern, in which `%` stands for any characters.
+//! The use of indexes of trigrams for patterns, in which `%` stands for any characters.
 
 use std::collections::BTreeSet;
 
-/// Whether PostgreSQL's index narrows the texts that match. It finds runs of three letters or digits and the beginning of the text; for
-/// a pattern with neither, it would be read whole.
+/// Returns `true` if PostgreSQL's index narrows the texts that match. It finds runs of three letters or digits and the beginning
+/// of the text. For a pattern with neither, it would be read whole.
 pub(crate) fn narrows(pattern: &str) -> bool {
     pattern.split('%').enumerate().any(|(number, piece)| {
         let runs = piece.split(|character: char| !character.is_alphanumeric());
@@ -11,14 +11,14 @@ pub(crate) fn narrows(pattern: &str) -> bool {
     })
 }
 
-/// The runs that SQLite's index is asked for, each quoted: those of the mailbox, if it has any, since many share what follows
-/// the @.
+/// Returns the trigrams to look up in SQLite's index, each quoted. They are those of the mailbox, if it has any, since many texts
+/// share the part after the @.
 pub(crate) fn selective(pattern: &str) -> Vec<String> {
     let mailbox = all(pattern.split_inclusive('@').next().unwrap_or_default());
     if mailbox.is_empty() { all(pattern) } else { mailbox }
 }
 
-/// The runs that a text must have to match.
+/// Returns the trigrams that a text must have to match.
 fn all(pattern: &str) -> Vec<String> {
     let mut runs = Vec::new();
     for piece in pattern.split('%') {

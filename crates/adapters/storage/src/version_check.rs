@@ -1,4 +1,4 @@
-//! Whether this version may still write to a schema that a later one may have changed.
+//! The check that this version may still write to a schema that a later one may have changed.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -8,25 +8,25 @@ use forecourt_kernel::{StoreError, StoreResult, WritesRefused};
 use crate::VERSION;
 use crate::migration::is_older;
 
-/// How often a server that writes looks.
+/// The interval at which a server that writes reads the oldest version allowed.
 const INTERVAL: Duration = Duration::from_secs(1);
 
 /// The query for the oldest version that can write to the schema.
 pub(crate) const LEAST_VERSION: &str = "SELECT value FROM forecourt_meta WHERE key = 'least_version'";
 
-/// What was found when the database was last looked at.
+/// The result of the latest look at the database.
 #[derive(Default)]
 pub(crate) struct VersionCheck(Mutex<State>);
 
 #[derive(Default)]
 struct State {
     looked: Option<Instant>,
-    /// A version later than this one.
+    /// The oldest version that may write, if it is later than this one.
     least: Option<String>,
 }
 
 impl VersionCheck {
-    /// Whether it is time to look again; of several that ask at once, one is to.
+    /// Returns `true` if it is time to look again; of several callers at once, to one.
     pub(crate) fn is_due(&self) -> bool {
         let mut state = self.state();
         let is_due = state.looked.is_none_or(|looked| looked.elapsed() >= INTERVAL);
@@ -36,7 +36,7 @@ impl VersionCheck {
         is_due
     }
 
-    /// Takes in what the database says.
+    /// Takes the database's answer.
     pub(crate) fn note(&self, least: Option<String>) {
         let least = least.filter(|least| is_older(VERSION, least));
         let mut state = self.state();
@@ -50,8 +50,10 @@ impl VersionCheck {
         state.least = least;
     }
 
+    /// Checks that this version may write.
+    ///
     /// # Errors
-    /// `Unavailable` with [`WritesRefused`], if this version is too old.
+    /// `Unavailable` with [`WritesRefused`], if it is too old.
     pub(crate) fn verdict(&self) -> StoreResult<()> {
         match &self.state().least {
             None => Ok(()),

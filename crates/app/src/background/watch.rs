@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use forecourt_kernel::{BoxError, Clock, StoreError, StoreResult};
-use forecourt_storage::{Storage, WriteBlock};
+use forecourt_storage::Storage;
 
 use super::job::{Job, Round};
 use crate::{shutdown::Shutdown, system::SystemRandom};
@@ -32,7 +32,7 @@ impl Watch {
             );
         }
         let fault = clock_fault(self.storage.clock_offset(&*self.clock).await?);
-        if self.storage.block_writes(WriteBlock::Clock, fault.clone()) {
+        if self.storage.block_writes(fault.clone()) {
             match fault {
                 Some(fault) => tracing::error!("{fault}; no writes are taken until it is right"),
                 None => tracing::info!("this server's clock agrees with the database's again: writes are taken"),

@@ -1,19 +1,19 @@
-//! Validates what the model wrote, field by field. A model can be talked into anything, so its words are trusted no more than
-//! the sender's.
+//! Validates the model's answer, field by field. A model can be talked into anything, so its words are trusted no more than the
+//! sender's.
 
 use forecourt_leads::{Assessment, JunkConfidence, MAX_SUMMARY_WORDS, Rating};
 use serde::Deserialize;
 
 use super::problem::Problem;
 
-/// How long a summary may be, in characters.
-const LONGEST_SUMMARY: usize = 160;
-/// How long a reason or a next action may be, in characters.
-const LONGEST_SENTENCE: usize = 300;
-/// How many digits, with or without other characters between them, may be a phone number.
+/// The maximum length of a summary, in characters.
+const MAX_SUMMARY_CHARS: usize = 160;
+/// The maximum length of a reason or a next action, in characters.
+const MAX_SENTENCE_CHARS: usize = 300;
+/// The number of digits, with or without other characters between them, that may be a phone number.
 const PHONE_DIGITS: usize = 8;
 
-/// A chat completion, as far as it matters.
+/// The relevant part of a chat completion.
 #[derive(Deserialize)]
 struct Completion {
     choices: Vec<Choice>,
@@ -37,12 +37,12 @@ struct Answer {
     reason: String,
     next_action: String,
     junk: bool,
-    /// Some models leave it out where it is null.
+    /// Some models omit it if it is null.
     #[serde(default)]
     junk_confidence: Option<String>,
 }
 
-/// What a body says of the conversation.
+/// Reads the assessment in a body.
 pub(crate) fn read(body: &[u8]) -> Result<Assessment, Problem> {
     let completion: Completion = serde_json::from_slice(body).map_err(|_| Problem::NoCompletion)?;
     let choice = completion.choices.into_iter().next();
@@ -66,23 +66,23 @@ pub(crate) fn read(body: &[u8]) -> Result<Assessment, Problem> {
     Ok(Assessment {
         rating: Some(Rating::new(answer.rating).ok_or(Problem::Field("rating"))?),
         intent: Some(answer.intent.parse().map_err(|_| Problem::Field("intent"))?),
-        summary: Some(text("summary", &answer.summary, LONGEST_SUMMARY)?),
-        reason: Some(text("reason", &answer.reason, LONGEST_SENTENCE)?),
-        next_action: Some(text("next_action", &answer.next_action, LONGEST_SENTENCE)?),
+        summary: Some(text("summary", &answer.summary, MAX_SUMMARY_CHARS)?),
+        reason: Some(text("reason", &answer.reason, MAX_SENTENCE_CHARS)?),
+        next_action: Some(text("next_action", &answer.next_action, MAX_SENTENCE_CHARS)?),
         junk: answer.junk,
-        // How sure the model is that a message is no junk is of no use.
+        // The confidence that a message is no junk is of no use.
         junk_confidence: junk_confidence.filter(|_| answer.junk),
     })
 }
 
-/// The same error without what it quotes of the answer, which has the sender's words in it.
+/// Returns the same error without its quotes of the answer, which has the sender's words in it.
 fn redacted(error: &serde_json::Error) -> Problem {
     use serde::de::Error as _;
     let place = format!("line {}, column {}", error.line(), error.column());
     Problem::Form(serde_json::Error::custom(place))
 }
 
-/// A text, if people can be shown it.
+/// Returns a text if it is fit to be shown.
 fn text(field: &'static str, text: &str, longest: usize) -> Result<String, Problem> {
     let text = text.trim();
     let is_usable = !text.is_empty()
@@ -93,14 +93,14 @@ fn text(field: &'static str, text: &str, longest: usize) -> Result<String, Probl
     is_usable.then(|| text.to_owned()).ok_or(Problem::Field(field))
 }
 
-/// Control characters, and those that change how others are shown.
+/// Returns `true` for control characters, and for those that change the display of others.
 fn is_hidden(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
             | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}' | '<' | '>')
 }
 
-/// A link, a mail address, or a name that programs make a link of.
+/// Returns `true` if there is a link, a mail address, or a name that programs make a link of.
 fn has_link(text: &str) -> bool {
     let lower = text.to_lowercase();
     if ["://", "www.", "@", "mailto:", "javascript:", "](", "tel:"]
@@ -123,7 +123,7 @@ fn has_link(text: &str) -> bool {
         })
 }
 
-/// Many digits with nothing but signs of phone numbers between them.
+/// Returns `true` if there are many digits with nothing but characters of phone numbers between them.
 fn has_phone_number(text: &str) -> bool {
     let mut digits = 0;
     for character in text.chars() {
@@ -159,14 +159,14 @@ mod tests {
             "[here](x)",
             "<b>bold</b>",
         ] {
-            assert!(text("summary", bad, LONGEST_SUMMARY).is_err(), "{bad}");
+            assert!(text("summary", bad, MAX_SUMMARY_CHARS).is_err(), "{bad}");
         }
         for good in [
             "Wants the Golf 1.0 TSI, £12,500 over 48 months.",
             "Asks about a 2019 Kia; budget £10,000-£12,000.",
             "Café owner e.g. wants a van.",
         ] {
-            assert!(text("summary", good, LONGEST_SUMMARY).is_ok(), "{good}");
+            assert!(text("summary", good, MAX_SUMMARY_CHARS).is_ok(), "{good}");
         }
     }
 }

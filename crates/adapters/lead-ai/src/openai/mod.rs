@@ -1,4 +1,4 @@
-//! Asks a model behind an OpenAI-compatible chat-completions endpoint.
+//! Asks a model at an OpenAI-compatible chat-completions endpoint.
 
 mod answer;
 mod problem;
@@ -25,13 +25,13 @@ use self::{
     wire::{Reply, Wire},
 };
 
-/// How many requests one reading makes at most.
-const MOST_TRIES: u32 = 3;
+/// The maximum number of requests that one reading makes.
+const MAX_TRIES: u32 = 3;
 
-/// How much longer than its total time-out a reading may take before it is cut off.
+/// The time that a reading may take beyond its total time-out before it is cut off.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// How an endpoint is asked.
+/// The endpoint, and the bounds of requests to it.
 #[derive(Clone)]
 pub struct OpenAiConfig {
     /// The base URL, such as `https://api.openai.com/v1` or `http://127.0.0.1:11434/v1`.
@@ -40,20 +40,20 @@ pub struct OpenAiConfig {
     pub model: String,
     /// The key, sent as a bearer token; local servers need none.
     pub key: Option<String>,
-    /// How long connecting may take.
+    /// The longest time for connecting.
     pub connect_timeout: Duration,
-    /// How long one request may take, from connecting to the end of the answer.
+    /// The longest time for one request, from connecting to the end of the answer.
     pub request_timeout: Duration,
-    /// How long one reading may take, with its repetitions and the pauses between them.
+    /// The longest time for one reading, with its repetitions and the pauses between them.
     pub total_timeout: Duration,
-    /// How long the first pause is; each one after it is twice as long.
+    /// The first pause; each one after it is twice as long.
     pub backoff: Duration,
-    /// Authorities that certificates may be signed by, beside the ones that browsers know.
+    /// Authorities that may sign certificates, in addition to those that browsers know.
     pub extra_roots: Vec<CertificateDer<'static>>,
 }
 
 impl OpenAiConfig {
-    /// The usual times. `url` is the base URL, to which `/chat/completions` is added.
+    /// Makes a configuration with the usual times. `url` is the base URL, to which `/chat/completions` is added.
     pub fn new(url: impl Into<String>, model: impl Into<String>, key: Option<String>) -> Self {
         Self {
             url: url.into(),
@@ -68,7 +68,7 @@ impl OpenAiConfig {
     }
 }
 
-/// Says nothing of the key.
+/// Omits the key.
 impl fmt::Debug for OpenAiConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("OpenAiConfig")
@@ -79,7 +79,7 @@ impl fmt::Debug for OpenAiConfig {
     }
 }
 
-/// An analyst that asks a model. Whatever the model answers is validated field by field, and what does not hold is
+/// An analyst that asks a model. The model's answer is validated field by field, and an invalid one is
 /// [`AnalystError::Unusable`].
 ///
 /// To be used inside one Tokio runtime.
@@ -89,15 +89,15 @@ pub struct OpenAi {
     request_timeout: Duration,
     total_timeout: Duration,
     backoff: Duration,
-    /// What the endpoint is known to accept.
+    /// The parameters that the endpoint is known to accept.
     dialect: Mutex<Dialect>,
 }
 
 impl OpenAi {
-    /// One that asks as `config` says. Nothing is connected before the first conversation.
+    /// Makes an analyst for the endpoint of `config`. Nothing is connected before the first conversation.
     ///
     /// # Errors
-    /// [`UnusableEndpoint`] if the URL, the key or an extra authority does not do.
+    /// [`UnusableEndpoint`] if the URL, the key or an extra authority is not valid.
     pub fn new(config: OpenAiConfig) -> Result<Self, UnusableEndpoint> {
         let key = config.key.as_deref().filter(|key| !key.is_empty());
         Ok(Self {
@@ -126,19 +126,19 @@ impl OpenAi {
     }
 }
 
-/// What to do after a request that gave no assessment.
+/// The next step after a request that gave no assessment.
 enum Failure {
     /// The answer cannot be used, now or later.
     Unusable(Problem),
     /// Another request may succeed at once.
     Passing(Problem, Option<Duration>),
-    /// Only later, or after the settings were corrected.
+    /// Another request may succeed only later, or after the settings were corrected.
     Lasting(Problem, Option<Duration>),
     /// The endpoint refuses a parameter.
     Refused(Problem, Dialect),
 }
 
-/// What a reply means.
+/// Reads a reply.
 fn conclude(reply: Result<Reply, Problem>, dialect: Dialect) -> Result<Assessment, Failure> {
     let Reply {
         status,
@@ -184,13 +184,13 @@ impl Analyst for OpenAi {
                 Failure::Lasting(problem, retry_after) => return Err(unavailable(problem, retry_after)),
                 Failure::Refused(problem, next) => {
                     self.learn(next);
-                    if tries >= MOST_TRIES {
+                    if tries >= MAX_TRIES {
                         return Err(unavailable(problem, None));
                     }
                 }
                 Failure::Passing(problem, retry_after) => {
                     let wait = retry_after.map_or(pause, |asked| asked.max(pause));
-                    if tries >= MOST_TRIES || Instant::now().checked_add(wait).is_none_or(|until| until >= deadline) {
+                    if tries >= MAX_TRIES || Instant::now().checked_add(wait).is_none_or(|until| until >= deadline) {
                         return Err(unavailable(problem, retry_after));
                     }
                     sleep(wait).await;
@@ -200,7 +200,7 @@ impl Analyst for OpenAi {
         }
     }
 
-    /// A little more than it takes to give up by itself.
+    /// The time limit: a little more than the time after which it gives up by itself.
     fn time_limit(&self) -> Duration {
         self.total_timeout + GRACE
     }
@@ -213,7 +213,7 @@ fn unavailable(problem: Problem, retry_after: Option<Duration>) -> AnalystError 
     }
 }
 
-/// Says nothing of the key.
+/// Omits the key.
 impl fmt::Debug for OpenAi {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("OpenAi")

@@ -1,8 +1,8 @@
-//! What can go wrong with a chat endpoint. No error quotes what the endpoint said: some repeat the key.
+//! The failures of a chat endpoint. No error quotes the endpoint: some repeat the key.
 
 use std::io;
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Problem {
     /// The host could not be reached.
@@ -11,10 +11,10 @@ pub(crate) enum Problem {
     /// The connection broke.
     #[error("the exchange with the endpoint broke off")]
     Exchange(#[source] hyper::Error),
-    /// Nothing came in time.
+    /// No answer came in time.
     #[error("the endpoint did not answer in time")]
     TimedOut,
-    /// The endpoint said no.
+    /// The endpoint refused the request.
     #[error("the endpoint answered {0}")]
     Status(u16),
     /// The answer is longer than any useful one.
@@ -23,7 +23,7 @@ pub(crate) enum Problem {
     /// The answer is no chat completion.
     #[error("the endpoint's answer is no chat completion")]
     NoCompletion,
-    /// The model wrote something else than the requested object.
+    /// The model wrote something other than the requested object.
     #[error("the model's answer is not of the agreed form")]
     Form(#[source] serde_json::Error),
     /// A field has a value that is not allowed.

@@ -1,4 +1,4 @@
-//! What is sent to the model.
+//! The request that is sent to the model.
 
 use std::sync::LazyLock;
 
@@ -6,27 +6,27 @@ use forecourt_leads::{Conversation, MAX_SUMMARY_WORDS};
 use forecourt_reference::LeadType;
 use serde_json::{Value, json};
 
-/// How many of the latest messages are sent.
-const MOST_MESSAGES: usize = 20;
-/// How much of a message is sent, in characters.
-const LONGEST_MESSAGE: usize = 4_000;
-/// How much of a subject is sent, in characters.
-const LONGEST_SUBJECT: usize = 200;
-/// How much is sent of all messages together, in characters.
-const LONGEST_CONVERSATION: usize = 16_000;
-/// How many vehicles are sent.
-const MOST_VEHICLES: usize = 10;
-/// How long the answer may be, in tokens: several times what the object needs.
-const MOST_TOKENS: u32 = 400;
+/// The maximum number of messages that are sent, the latest ones.
+const MAX_MESSAGES: usize = 20;
+/// The maximum length of a message, in characters; the rest is not sent.
+const MAX_MESSAGE_CHARS: usize = 4_000;
+/// The maximum length of a subject, in characters; the rest is not sent.
+const MAX_SUBJECT_CHARS: usize = 200;
+/// The maximum length of all messages together, in characters.
+const MAX_CONVERSATION_CHARS: usize = 16_000;
+/// The maximum number of vehicles that are sent.
+const MAX_VEHICLES: usize = 10;
+/// The maximum length of the answer, in tokens: several times the object's.
+const MAX_ANSWER_TOKENS: u32 = 400;
 
-/// Which parameters an endpoint accepts. It begins with what OpenAI documents, and leaves out what is refused.
+/// The parameters that an endpoint accepts. It begins with those that OpenAI documents, and leaves out refused ones.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Dialect {
-    /// Whether the form of the answer is sent as a schema, and not only described.
+    /// The form of the answer is sent as a schema, and not only described.
     pub(crate) schema: bool,
-    /// Whether the bound of the answer goes by its newer name.
+    /// The bound of the answer goes by its newer name.
     pub(crate) newer_bound: bool,
-    /// Whether the temperature can be set.
+    /// The temperature can be set.
     pub(crate) temperature: bool,
 }
 
@@ -41,7 +41,8 @@ impl Default for Dialect {
 }
 
 impl Dialect {
-    /// What to try next if a request was refused with these words; none if they name nothing that can be left out.
+    /// Returns the next dialect to try after a request was refused with these words. `None` if they name nothing that can be left
+    /// out.
     pub(crate) fn after(self, refusal: &str) -> Option<Self> {
         let mut next = self;
         if refusal.contains("response_format") || refusal.contains("json_schema") {
@@ -97,14 +98,15 @@ pub(crate) fn request(model: &str, conversation: &Conversation, dialect: Dialect
     } else {
         "max_tokens"
     };
-    request[bound] = MOST_TOKENS.into();
+    request[bound] = MAX_ANSWER_TOKENS.into();
     if dialect.temperature {
         request["temperature"] = 0.into();
     }
     request
 }
 
-/// The conversation. The sender's name is left out: nothing depends on it. As JSON, no text can end where it does not end.
+/// The conversation as a JSON document. The sender's name is left out: nothing depends on it. In JSON no text can forge its own
+/// end.
 fn document(conversation: &Conversation) -> Value {
     let Conversation {
         types,
@@ -114,15 +116,15 @@ fn document(conversation: &Conversation) -> Value {
         vehicles,
         messages,
     } = conversation;
-    let mut room = LONGEST_CONVERSATION;
+    let mut room = MAX_CONVERSATION_CHARS;
     let mut kept: Vec<Value> = Vec::new();
     // The latest ones matter most.
-    for message in messages.iter().rev().take(MOST_MESSAGES) {
-        let text = start(&message.text, LONGEST_MESSAGE.min(room));
+    for message in messages.iter().rev().take(MAX_MESSAGES) {
+        let text = start(&message.text, MAX_MESSAGE_CHARS.min(room));
         room -= text.chars().count();
         kept.push(json!({
             "from": if message.ours { "dealership" } else { "customer" },
-            "subject": start(&message.subject, LONGEST_SUBJECT),
+            "subject": start(&message.subject, MAX_SUBJECT_CHARS),
             "text": text,
         }));
         if room == 0 {
@@ -135,7 +137,7 @@ fn document(conversation: &Conversation) -> Value {
             "types": types.iter().map(|kind| kind.id()).collect::<Vec<_>>(),
             "channel": channel.id(),
             "can_be_answered": is_answerable,
-            "vehicles": vehicles.iter().take(MOST_VEHICLES).map(|name| start(name, LONGEST_SUBJECT)).collect::<Vec<_>>(),
+            "vehicles": vehicles.iter().take(MAX_VEHICLES).map(|name| start(name, MAX_SUBJECT_CHARS)).collect::<Vec<_>>(),
             "messages": kept,
         }
     })

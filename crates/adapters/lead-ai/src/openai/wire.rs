@@ -1,5 +1,5 @@
-//! One HTTP exchange with the endpoint: HTTP/1.1 over a connection of its own. A model takes seconds to answer, next to which
-//! a handshake is nothing. Redirects are answers like any other, and the proxies of the environment do not exist here.
+//! One HTTP exchange with the endpoint: HTTP/1.1 over a connection of its own. A model takes seconds to answer, so a handshake
+//! does not matter. Redirects are answers like any other, and proxies of the environment are not used.
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -27,18 +27,18 @@ use url::{Host, Position, Url};
 
 use super::problem::Problem;
 
-/// How much of an answer is read, in bytes.
-const LONGEST_ANSWER: usize = 64 * 1024;
-/// How much is read of a head that does not end, in bytes.
-const LONGEST_HEAD: usize = 32 * 1024;
+/// The maximum number of bytes of an answer that are read.
+const MAX_ANSWER_BYTES: usize = 64 * 1024;
+/// The maximum number of bytes of a head without an end that are read.
+const MAX_HEAD_BYTES: usize = 32 * 1024;
 /// The `User-Agent`.
 const AGENT: HeaderValue = HeaderValue::from_static(concat!("Forecourt/", env!("CARGO_PKG_VERSION")));
 
-/// Where requests go.
+/// The address of the endpoint, and the connection to it.
 pub(crate) struct Wire {
     host: String,
     port: u16,
-    /// What the certificate has to be for; none over plain HTTP.
+    /// The name that the certificate has to be for; `None` over plain HTTP.
     tls: Option<(TlsConnector, ServerName<'static>)>,
     uri: Uri,
     host_header: HeaderValue,
@@ -46,13 +46,13 @@ pub(crate) struct Wire {
     connect_timeout: Duration,
 }
 
-/// Why an endpoint cannot be used.
+/// The reason why an endpoint cannot be used.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum UnusableEndpoint {
-    /// The URL does not do.
+    /// The URL is not valid.
     #[error("the URL of the AI endpoint {0}")]
     Url(&'static str),
-    /// The key has characters that no header may have.
+    /// The key has characters that a header cannot have.
     #[error("the key of the AI endpoint has characters that cannot be sent")]
     Key,
     /// One of the extra authorities is not a certificate.
@@ -60,7 +60,7 @@ pub enum UnusableEndpoint {
     Tls(#[from] rustls::Error),
 }
 
-/// What came back.
+/// The endpoint's answer.
 pub(crate) struct Reply {
     pub(crate) status: u16,
     pub(crate) retry_after: Option<Duration>,
@@ -150,7 +150,7 @@ impl Wire {
             Err(_) => return Err(Problem::Connect(io::ErrorKind::TimedOut.into())),
         };
         let (mut sender, connection) = Builder::new()
-            .max_buf_size(LONGEST_HEAD)
+            .max_buf_size(MAX_HEAD_BYTES)
             .handshake(TokioIo::new(stream))
             .await
             .map_err(Problem::Exchange)?;
@@ -215,7 +215,7 @@ fn tls(extra_roots: Vec<CertificateDer<'static>>) -> Result<ClientConfig, rustls
     Ok(config)
 }
 
-/// How long the endpoint asks to be left alone. A date counts from the answer's own `Date`, which needs no clock.
+/// Returns the time for which the endpoint wants no requests. A date counts from the answer's own `Date`, which needs no clock.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if let Ok(seconds) = text.parse() {
@@ -231,7 +231,7 @@ async fn read(mut body: Incoming) -> Result<Vec<u8>, Problem> {
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(Problem::Exchange)?;
         if let Some(data) = frame.data_ref() {
-            if whole.len() + data.len() > LONGEST_ANSWER {
+            if whole.len() + data.len() > MAX_ANSWER_BYTES {
                 return Err(Problem::TooLong);
             }
             whole.extend_from_slice(data);

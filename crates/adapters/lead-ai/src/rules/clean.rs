@@ -1,4 +1,4 @@
-//! Keeps of a message what its sender wrote: no quotes, no signature, no lines of forms and portals, no links.
+//! Extracts a sender's own words from a message: no quotes, no signature, no lines of forms and portals, no links.
 
 use std::sync::LazyLock;
 
@@ -28,27 +28,27 @@ static LISTS: LazyLock<Lists> = LazyLock::new(|| {
     }
 });
 
-/// How much of a message is read, in characters. What matters stands at the beginning.
-const MOST_READ: usize = 20_000;
-/// How many lines may follow a sign-off: more than that is no signature.
-const LONGEST_SIGNATURE: usize = 25;
+/// The maximum length of a message that is read, in characters. Its beginning matters most.
+const MAX_READ_CHARS: usize = 20_000;
+/// The maximum number of lines that may follow a sign-off: more than that is no signature.
+const MAX_SIGNATURE_LINES: usize = 25;
 
-/// What is left of a message.
+/// The relevant part of a message.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Cleaned {
     /// The sender's own words.
     pub(super) text: String,
-    /// Whether a form names a car.
+    /// A form names a car.
     pub(super) names_car: bool,
-    /// How many links there were.
+    /// The number of links.
     pub(super) links: usize,
-    /// How many of them lead to places that customers do not send links to.
+    /// The number of links to places that customers do not send links to.
     pub(super) strange_links: usize,
-    /// Whether it has markup for links.
+    /// It has markup for links.
     pub(super) markup: bool,
 }
 
-/// Cuts a text where it pretends that the conversation ends, as those write who hope that a machine obeys what follows.
+/// Cuts a text at a made-up end of the conversation. Some senders write one in the hope that a machine obeys the words after it.
 fn before_made_up_end(text: &str) -> &str {
     const ENDS: [&str; 5] = ["</conversation", "</message", "</prompt", "</system", "</user"];
     let lower = text.to_ascii_lowercase();
@@ -58,7 +58,7 @@ fn before_made_up_end(text: &str) -> &str {
 
 /// Cleans a text.
 pub(super) fn clean(text: &str) -> Cleaned {
-    let end = text.char_indices().nth(MOST_READ).map_or(text.len(), |(at, _)| at);
+    let end = text.char_indices().nth(MAX_READ_CHARS).map_or(text.len(), |(at, _)| at);
     let text = before_made_up_end(&text[..end]);
     let mut cleaned = Cleaned {
         markup: text.contains("href=") || text.contains("[url"),
@@ -79,7 +79,7 @@ pub(super) fn clean(text: &str) -> Cleaned {
         {
             break;
         }
-        if own && LISTS.sign_offs.contains(&plain.as_str()) && lines.len() - at <= LONGEST_SIGNATURE {
+        if own && LISTS.sign_offs.contains(&plain.as_str()) && lines.len() - at <= MAX_SIGNATURE_LINES {
             break;
         }
         if LISTS.boilerplate.iter().any(|start| plain.starts_with(start)) {
@@ -126,7 +126,7 @@ enum Label {
     Text,
 }
 
-/// The label that a line of a form begins with, and what follows it.
+/// Returns the label that a line of a form begins with, and the text after it.
 fn label(line: &str) -> Option<(Label, &str)> {
     let (name, value) = line.split_once(':')?;
     if name.len() > 40 || value.starts_with("//") {
@@ -145,7 +145,7 @@ fn label(line: &str) -> Option<(Label, &str)> {
     Some((kind, value.trim()))
 }
 
-/// Whether the rest of a mail is what it answers.
+/// Returns `true` if the rest of a mail is a quote of the mail that it answers.
 fn begins_quote(plain: &str, rest: &[&str]) -> bool {
     let is_head = |line: &&str| {
         let line = line.trim().to_lowercase();

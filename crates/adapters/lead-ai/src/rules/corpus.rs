@@ -115,7 +115,7 @@ pub(super) fn parse(text: &str) -> Vec<Example> {
     lines.map(parse_line).collect()
 }
 
-/// `4 test_drive car type=test_drive | Subject: Golf | Can I drive it? | us: Of course. | them: When?`
+/// Reads a line such as `4 test_drive car type=test_drive | Subject: Golf | Can I drive it? | us: Of course. | them: When?`
 fn parse_line(line: &str) -> Example {
     let (labels, text) = line.split_once(" | ").unwrap_or_else(|| panic!("no text: {line}"));
     let mut labels = labels.split(' ');

@@ -1,31 +1,31 @@
-//! Puts what the model says of a conversation into the terms of a dealership: where the sale stands, and what the sender
-//! writes about if they do not buy.
+//! Translates the model's reading of a conversation into the terms of a dealership: the stage of the sale, and the matter of a
+//! sender who does not buy.
 
 use forecourt_leads::JunkConfidence;
 use forecourt_reference::LeadType;
 
 use super::{junk::Verdict, model::Prediction, signal::Signal};
 
-/// What is known of a conversation.
+/// The facts of a conversation.
 pub(super) struct Evidence<'a> {
     pub(super) types: &'a [LeadType],
-    /// Whether the enquiry is linked to a vehicle of the stock.
+    /// The enquiry is linked to a vehicle of the stock.
     pub(super) has_vehicle: bool,
-    /// Whether the form of a portal names a car.
+    /// The form of a portal names a car.
     pub(super) form_names_car: bool,
-    /// What the sender's latest messages say, in order.
+    /// The signals of the sender's latest messages, in order.
     pub(super) latest: Vec<Signal>,
-    /// What their messages said before.
+    /// The signals of their messages before.
     pub(super) earlier: Vec<Signal>,
-    /// Whether the latest messages ask something.
+    /// The latest messages ask something.
     pub(super) asks: bool,
-    /// True if they say nothing, or only greet, thank or agree to nothing.
+    /// They say nothing, or only greet, thank or agree to nothing.
     pub(super) says_nothing: bool,
-    /// Whether the business wrote before them.
+    /// The business wrote before them.
     pub(super) is_reply: bool,
     /// The verdict on the sender's last message.
     pub(super) junk: Option<Verdict>,
-    /// True if the sender wrote nothing but junk.
+    /// The sender wrote nothing but junk.
     pub(super) only_junk: bool,
 }
 
@@ -41,28 +41,28 @@ impl Evidence<'_> {
         all
     }
 
-    /// Whether the latest messages say one of these.
+    /// Returns `true` if the latest messages have one of these.
     pub(super) fn now(&self, signals: &[Signal]) -> bool {
         signals.iter().any(|signal| self.latest.contains(signal))
     }
 
-    /// Whether any message of the sender says one of these.
+    /// Returns `true` if any message of the sender has one of these.
     pub(super) fn ever(&self, signals: &[Signal]) -> bool {
         self.now(signals) || signals.iter().any(|signal| self.earlier.contains(signal))
     }
 
-    /// Whether it is about one certain car.
+    /// Returns `true` if it is about one certain car.
     pub(super) fn is_specific(&self) -> bool {
         self.has_vehicle || self.form_names_car || self.ever(&[Signal::NamesCar])
     }
 }
 
-/// Where a conversation stands.
+/// The stage of a conversation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Stage {
     /// The latest message is junk.
     Junk,
-    /// The sender is not buying, or not any more: what it is about instead.
+    /// The sender is not buying, or no longer, and writes about this instead.
     NotBuying(Matter),
     /// Ready to transact.
     Ready,
@@ -91,7 +91,7 @@ impl Stage {
     }
 }
 
-/// What those write about who do not buy.
+/// The subjects of senders who do not buy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Matter {
     BoughtElsewhere,
@@ -109,7 +109,7 @@ pub(super) enum Matter {
     Else,
 }
 
-/// What is made of a conversation.
+/// The decision on a conversation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Outcome {
     pub(super) stage: Stage,
@@ -118,7 +118,7 @@ pub(super) struct Outcome {
 
 /// Decides.
 pub(super) fn decide(evidence: &Evidence<'_>, prediction: Prediction) -> Outcome {
-    // What is junk to all appearances, but speaks of buying, stays a buyer.
+    // A message that looks like junk but shows a wish to buy stays a buyer's.
     let is_sure = evidence
         .junk
         .is_some_and(|junk| junk.confidence == JunkConfidence::High);
@@ -151,7 +151,7 @@ pub(super) fn decide(evidence: &Evidence<'_>, prediction: Prediction) -> Outcome
     Outcome { stage, intent }
 }
 
-/// What somebody who does not buy writes about.
+/// Returns the subject of a sender who does not buy.
 fn matter(evidence: &Evidence<'_>, intent: LeadType) -> Matter {
     match intent {
         LeadType::Service => return Matter::Service,
@@ -186,18 +186,18 @@ fn matter(evidence: &Evidence<'_>, intent: LeadType) -> Matter {
 }
 
 impl Evidence<'_> {
-    /// Whether it came in through a form for reservations.
+    /// Returns `true` if it came in through a form for reservations.
     pub(super) fn is_for_reservation(&self) -> bool {
         self.types.contains(&LeadType::Reservation)
     }
 
-    /// What the form is for through which it came, if it is for anything in particular.
+    /// Returns the purpose of the form through which it came, if it has a particular one.
     pub(super) fn expected(&self) -> Option<LeadType> {
         let mut types = self.types.iter().copied();
         types.find(|kind| !matches!(kind, LeadType::Email | LeadType::Other | LeadType::Phone))
     }
 
-    /// Whether the latest messages say the first, and do not say the second before it.
+    /// Returns `true` if the latest messages have the first signal, and not the second one before it.
     fn comes_first(&self, first: Signal, second: Signal) -> bool {
         let said = self
             .latest

@@ -1,5 +1,5 @@
-//! Evaluates the rules on labelled enquiries: those that the model was not trained on, and the corpus in parts of which each is read by a
-//! model that was trained on the others.
+//! Evaluates the rules on labelled enquiries: on those that the model was not trained on, and on the corpus by cross-validation.
+//! There each part is read by a model that was trained on the others.
 
 use forecourt_leads::{Assessment, JunkConfidence, MAX_SUMMARY_WORDS};
 
@@ -19,16 +19,16 @@ const SIMILAR: f64 = 0.6;
 #[derive(Default)]
 struct Agreement {
     all: usize,
-    /// Rated as the label says.
+    /// The number of readings with the label's rating.
     rating: usize,
-    /// Rated at most one away from it.
+    /// The number of readings that are rated at most one away from it.
     within_one: usize,
     intent: usize,
     junk: usize,
     buyers: usize,
-    /// Buyers that are rated 1.
+    /// The number of buyers that are rated 1.
     called_none: usize,
-    /// Real enquiries that would be put aside.
+    /// The number of real enquiries that would be put aside.
     put_aside: usize,
     /// The numbers of readings, by label and by rating.
     table: [[usize; 6]; 6],
@@ -70,7 +70,7 @@ impl Agreement {
     }
 }
 
-/// Reads an example, and prints what is misread if `SHOW` is set.
+/// Reads an example, and prints it if it is misread and `SHOW` is set.
 fn read(rules: &Rules, example: &Example, car: bool) -> Assessment {
     let read = rules.read(&example.conversation(car));
     let rating = read.rating.map_or(0, u8::from);
@@ -143,7 +143,7 @@ fn cross_validation() {
     without.print("cross-validated, without a vehicle");
 }
 
-/// Reads what is held out: all of it, what has a vehicle and what has none.
+/// Reads the held-out enquiries: all of them, those with a vehicle and those without one.
 fn read_held_out(rules: &Rules) -> [Agreement; 3] {
     let (mut all, mut with, mut without) = (Agreement::default(), Agreement::default(), Agreement::default());
     for example in corpus::held_out() {
@@ -173,7 +173,7 @@ fn read_all(rules: &Rules, examples: Vec<Example>) -> Agreement {
     all
 }
 
-/// Reads a file of labelled enquiries that nothing was made with: `ENQUIRIES=path`, and `SHOW=1` to print what is misread.
+/// Reads a file of labelled enquiries that nothing was made with: `ENQUIRIES=path`, and `SHOW=1` to print the misread ones.
 #[test]
 #[ignore = "needs a file of enquiries"]
 fn a_file_is_read() {
@@ -182,7 +182,7 @@ fn a_file_is_read() {
     read_all(&Rules::new(), corpus::parse(&text)).print("file");
 }
 
-/// Prints the agreement on the corpus and on what is held out.
+/// Prints the agreement on the corpus and on the held-out enquiries.
 pub(super) fn report(rules: &Rules) {
     read_corpus(rules).print("corpus");
     let [_, with, without] = read_held_out(rules);

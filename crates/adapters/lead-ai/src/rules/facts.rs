@@ -1,4 +1,4 @@
-//! Days and sums of money that a text names. Both are rebuilt from what was recognised, never copied.
+//! Days and sums of money that a text names. Both are rebuilt from recognised parts, never copied.
 
 use super::words::{MONEY, Word, Words};
 
@@ -54,7 +54,7 @@ pub(super) fn day(words: &Words) -> Option<String> {
     })
 }
 
-/// "14th March", "14 of March".
+/// Reads a date: "14th March", "14 of March".
 fn date(words: &[Word]) -> Option<String> {
     let text = |at: usize| words.get(at).map_or("", |word| word.text.as_str());
     let digits = text(0).trim_end_matches(|letter: char| letter.is_ascii_lowercase());
@@ -65,7 +65,7 @@ fn date(words: &[Word]) -> Option<String> {
     is_month.then(|| format!("on {day} {long}"))
 }
 
-/// What the sender can spend.
+/// The sum that the sender can spend.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Budget {
     /// Altogether.
@@ -75,7 +75,7 @@ pub(super) enum Budget {
 }
 
 impl Budget {
-    /// As a summary writes it.
+    /// The words of a summary for it.
     pub(super) fn words(self) -> String {
         match self {
             Self::Total(pounds) => format!("budget {}", sum(pounds)),

@@ -15,8 +15,9 @@
 //! | `!Seo` | have a phrase of that kind of junk |
 //! | `=asks`, `=link`, `=markup`, `=gibberish`, `=length9` | ask something, have links or markup, are random letters, are about so long |
 //!
-//! and of the rest of the conversation `-word` and `-:Availability` (the sender's messages before), `+word` and
-//! `+:Availability` (the last message of the business), `=test_drive` (the form that it came in through), `=reply` and `=car`.
+//! The rest of the conversation has features too: `-word` and `-:Availability` of the sender's messages before, `+word` and
+//! `+:Availability` of the last message of the business. `=test_drive` is the form that it came in through, and there are
+//! `=reply` and `=car`.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +39,7 @@ const NEIGHBOURS: i32 = 8;
 pub(super) const PHRASE: i32 = 7;
 /// The value of two phrases together.
 const PHRASES: i32 = 6;
-/// The value of a piece of a word, of which a text has so many that they would drown the rest.
+/// The value of a piece of a word: low, since a text has so many that they would drown the rest.
 const PIECE: i32 = 4;
 /// The value of a word of an earlier message, in tenths.
 const EARLIER_WORD: i32 = 3;
@@ -51,7 +52,7 @@ pub(super) type Features = BTreeMap<String, i32>;
 /// The conversation that features are made of.
 pub(super) struct Parts<'a> {
     pub(super) types: &'a [LeadType],
-    /// True if it is about a vehicle of the stock, or a form names one.
+    /// It is about a vehicle of the stock, or a form names one.
     pub(super) has_car: bool,
     /// The sender's messages since the business wrote.
     pub(super) latest: &'a [&'a Read],
@@ -174,8 +175,8 @@ fn of_sentence(sentence: &[Word], add: &mut impl FnMut(String)) {
     of_groups(sentence, add);
 }
 
-/// Adds two and three neighbours of the sentence with each word replaced by its group, so that what is learnt of one word holds
-/// for the others.
+/// Adds two and three neighbours of the sentence with each word replaced by its group, so that lessons about one word hold for
+/// the others.
 fn of_groups(sentence: &[Word], add: &mut impl FnMut(String)) {
     let mut groups = vec!["^"];
     for word in sentence {
@@ -207,7 +208,7 @@ fn of_word(word: &str, add: &mut impl FnMut(String)) {
     }
 }
 
-/// The word, or its kind if it matters no more than that.
+/// Returns the word, or its kind if it matters no more than that.
 fn name(word: &Word) -> &str {
     let is = |group| word.groups.contains(&group);
     if is(MAKE) {

@@ -1,4 +1,4 @@
-//! How much speaks for a message being junk.
+//! Weighs the evidence that a message is junk.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -68,7 +68,7 @@ impl JunkKind {
     }
 }
 
-/// At this many points or more junk is all but certain, likely, or a guess.
+/// The number of points at which junk is all but certain; at [`MEDIUM`] it is likely, and at [`LOW`] a guess.
 const HIGH: i32 = 6;
 /// See [`HIGH`].
 const MEDIUM: i32 = 4;
@@ -88,7 +88,7 @@ const FOREIGN_POINTS: i32 = 6;
 const GIBBERISH_POINTS: i32 = 5;
 /// Points of a message that is only a test.
 const TEST_POINTS: i32 = 3;
-/// Signs of a real enquiry where a message has words of junk.
+/// Signs of a real enquiry in a message that has words of junk.
 const REAL: [Signal; 9] = [
     Signal::TestDrive,
     Signal::Viewing,
@@ -113,23 +113,23 @@ pub(super) fn phrases() -> impl Iterator<Item = (&'static str, (JunkKind, i32))>
     })
 }
 
-/// The log-odds from which on the model alone is believed that a message is junk: twenty to one.
+/// The log-odds of junk at which the model alone is believed: twenty to one.
 const VERY_LIKELY: f64 = 3.0;
-/// Those from which on it thinks so: four to one.
+/// The log-odds at which the model takes a message for junk: four to one.
 const LIKELY: f64 = 1.4;
-/// Those from which on it does not rule it out: one to two.
+/// The log-odds at which the model does not rule junk out: one to two.
 const UNLIKELY: f64 = -0.7;
-/// Those from which on it does not wholly rule it out: one to nine.
+/// The log-odds at which the model does not wholly rule junk out: one to nine.
 const VERY_UNLIKELY: f64 = -2.2;
 
-/// What the latest message is, if it is junk.
+/// The kind of junk that a message is, and the confidence in that.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Verdict {
     pub(super) kind: JunkKind,
     pub(super) confidence: JunkConfidence,
 }
 
-/// Weighs a message by itself. The log-odds are what the model says of it.
+/// Weighs a message by itself. `log_odds` are the model's.
 pub(super) fn weigh(finder: &Finder<(JunkKind, i32)>, suspect: &Read, log_odds: f64) -> Option<Verdict> {
     let mut points: Vec<(JunkKind, i32)> = Vec::new();
     let mut seen = HashSet::new();
@@ -165,7 +165,7 @@ pub(super) fn weigh(finder: &Finder<(JunkKind, i32)>, suspect: &Read, log_odds: 
     let mut total: i32 = points.iter().map(|(_, points)| points).sum();
     let real = REAL.iter().filter(|signal| suspect.signals.contains(signal)).count();
     total -= REAL_POINTS.0 * i32::try_from(real.min(REAL_POINTS.1)).unwrap_or(0);
-    // Points and model see different things: to be sure takes both.
+    // Points and model see different things: high confidence takes both.
     let confidence = if log_odds >= LIKELY && total >= MEDIUM || log_odds >= 0.0 && total >= HIGH {
         JunkConfidence::High
     } else if log_odds >= VERY_LIKELY || log_odds >= 0.0 && total > 0 || log_odds >= UNLIKELY && total >= MEDIUM {
@@ -179,7 +179,7 @@ pub(super) fn weigh(finder: &Finder<(JunkKind, i32)>, suspect: &Read, log_odds: 
     for (kind, points) in points {
         *kinds.entry(kind).or_default() += points;
     }
-    // The kind for which most speaks; of several the first.
+    // The kind with the most points; of several the first.
     let kind = kinds
         .into_iter()
         .max_by_key(|(kind, points)| (*points, std::cmp::Reverse(*kind)));
@@ -200,7 +200,7 @@ fn is_test(words: &Words) -> bool {
     is_some && known && tests
 }
 
-/// Whether a text is letters without meaning: no everyday word, and hardly a word that can be spoken.
+/// Returns `true` if a text is letters without meaning: it has no everyday word, and few words that can be spoken.
 pub(super) fn is_gibberish(words: &Words) -> bool {
     let (mut odd, mut all) = (0, 0);
     for word in words.sentences.iter().flatten().take(60) {
@@ -215,7 +215,7 @@ pub(super) fn is_gibberish(words: &Words) -> bool {
     odd > 0 && odd * 2 >= all
 }
 
-/// Whether a word has long runs of consonants or of one letter, hardly a vowel, or is a walk along the keyboard.
+/// Returns `true` if a word has long runs of consonants or of one letter, too few vowels, or neighbouring keys of the keyboard.
 fn is_unspeakable(word: &str) -> bool {
     if !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
         return false;

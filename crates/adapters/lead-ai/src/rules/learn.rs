@@ -1,7 +1,7 @@
-//! Trains the model from the corpus, by multinomial logistic regression with small weights (L2). What is rare counts more than
-//! its number: by the square root of the classes' sizes.
+//! Trains the model from the corpus, by multinomial logistic regression with small weights (L2). Rare classes count for more than
+//! their number: by the square root of the classes' sizes.
 //!
-//! The same corpus gives the same weights on every machine: arithmetic is plain and in a fixed order, and what is random has a
+//! The same corpus gives the same weights on every machine: arithmetic is plain and in a fixed order, and random choices have a
 //! fixed seed.
 
 use std::{collections::BTreeMap, fmt::Write};
@@ -16,15 +16,15 @@ use super::{
 
 /// The number of times that the corpus is gone through.
 const ROUNDS: usize = 25;
-/// The same to find the features that matter.
+/// The number of times to find the features that matter.
 const ROUNDS_TO_SELECT: usize = 6;
 /// The length of the first step.
 const STEP: f64 = 0.5;
 /// The pull of weights towards 0.
 const SHRINK: f64 = 0.7;
-/// The least number of enquiries with a feature.
+/// The number of enquiries that must have a feature.
 const RAREST: usize = 2;
-/// The number of features that the model has: those that matter most.
+/// The maximum number of features of the model: those that matter most.
 const MAX_FEATURES: usize = 7_500;
 /// The largest weight, in units, that a letter can stand for.
 const MAX_WEIGHT: i32 = 46;

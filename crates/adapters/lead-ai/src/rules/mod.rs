@@ -1,10 +1,10 @@
 //! Rates enquiries by rules: no service, no key, the same answer every time.
 //!
-//! A conversation goes through these steps. `clean` keeps what the sender wrote and drops quotes, signatures and the lines
-//! of portals. `words` splits it into words, spells out text-speak and mends spelling mistakes. `pattern` finds the phrases
-//! of `data/signals.txt`, each of which is a [`Signal`]. `junk` says of each message by itself whether it is junk, and such messages
-//! count for nothing if there are others. `features` names what the conversation has, words and signals alike, and `model` weighs
-//! them. `decide` says where the sale stands, and `wording` writes the answer from fixed phrases.
+//! A conversation goes through these steps. `clean` keeps the sender's own words and drops quotes, signatures and the lines of
+//! portals. `words` splits them into words, spells out text-speak and mends spelling mistakes. `pattern` finds the phrases of
+//! `data/signals.txt`, each of which is a [`Signal`]. `junk` finds the messages that are junk by themselves, which count for
+//! nothing if there are others. `features` names the features of the conversation, words and signals alike, and `model` weighs
+//! them. `decide` finds the stage of the sale, and `wording` writes the answer from fixed phrases.
 
 mod clean;
 #[cfg(test)]
@@ -41,7 +41,7 @@ use self::{
     words::{Reader, Words},
 };
 
-/// Which signals a word such as "not" before them takes away.
+/// The signals that a word such as "not" before them takes away.
 const NEGATABLE: [Signal; 8] = [
     Signal::PartExchange,
     Signal::WantsKind,
@@ -86,12 +86,13 @@ const BUYING: [Signal; 17] = [
     Signal::NamesCar,
     Signal::Callback,
 ];
-/// What somebody says who wanted a car and wants none any more.
+/// Signals of a sender who wanted a car and no longer does.
 const GIVES_UP: [Signal; 3] = [Signal::BoughtElsewhere, Signal::Lost, Signal::StopContact];
-/// How long one conversation may take: far longer than on the slowest machine, so that a server that is busy is not thought dead.
+/// The longest time for one conversation. It is far longer than on the slowest machine, so that a busy server is not taken for
+/// dead.
 const TIME_LIMIT: Duration = Duration::from_secs(10);
-/// How many of the latest messages are read. Of longer conversations the beginning no longer matters.
-const MOST_MESSAGES: usize = 50;
+/// The maximum number of the latest messages that are read. In longer conversations the beginning no longer matters.
+const MAX_MESSAGES: usize = 50;
 
 /// The built-in analyst. `docs/lead-ai.md` says how it rates.
 ///
@@ -132,19 +133,19 @@ struct Read {
     cleaned: Cleaned,
     words: Words,
     subject: Words,
-    /// Whether the sender wrote the subject, and for this message.
+    /// The sender wrote the subject, and for this message.
     own_subject: bool,
     signals: HashSet<Signal>,
-    /// In the order in which they were said.
+    /// The signals in the order of the text.
     order: Vec<Signal>,
-    /// Whether the business wrote it.
+    /// The business wrote it.
     ours: bool,
     /// The verdict on it by itself, if it is junk.
     junk: Option<Verdict>,
 }
 
 impl Read {
-    /// Returns true for junk that counts for nothing. A guess does not decide, but a test of the form is one whatever its confidence.
+    /// Returns `true` for junk that counts for nothing. A guess does not decide, but a test of the form is one at any confidence.
     fn is_junk(&self) -> bool {
         self.junk
             .is_some_and(|verdict| verdict.confidence > JunkConfidence::Low || verdict.kind == JunkKind::Test)
@@ -154,11 +155,12 @@ impl Read {
 /// A conversation, read, up to the sender's last message.
 struct Thread {
     messages: Vec<Read>,
-    /// Where the latest messages begin: those of the sender since the business wrote, or the last one alone if it gives up.
+    /// The index of the first of the latest messages: those of the sender since the business wrote, or the last one alone if it
+    /// gives up.
     latest: usize,
     /// The verdict on the sender's last message.
     junk: Option<Verdict>,
-    /// True if the sender wrote nothing but junk.
+    /// The sender wrote nothing but junk.
     only_junk: bool,
 }
 
@@ -167,13 +169,13 @@ impl Thread {
         self.messages.get(self.latest..).unwrap_or_default()
     }
 
-    /// What the sender wrote before.
+    /// Returns the sender's messages before the latest ones.
     fn earlier(&self) -> Vec<&Read> {
         let before = self.messages.get(..self.latest).unwrap_or_default();
         before.iter().filter(|message| !message.ours).collect()
     }
 
-    /// What the business wrote last before the latest messages.
+    /// Returns the last message of the business before the latest ones.
     fn offered(&self) -> Option<&Read> {
         let before = self.messages.get(..self.latest).unwrap_or_default();
         before.iter().rfind(|message| message.ours)
@@ -185,7 +187,7 @@ impl Thread {
 }
 
 impl Rules {
-    /// The rules.
+    /// Makes the rules.
     pub fn new() -> Self {
         Self::with(Model::parse(WEIGHTS))
     }
@@ -208,7 +210,7 @@ impl Rules {
         }
     }
 
-    /// What a conversation says of its sender. It needs no waiting, and there is always an answer.
+    /// Reads a conversation. It needs no waiting, and there is always an answer.
     pub fn read(&self, conversation: &Conversation) -> Assessment {
         let thread = self.read_thread(conversation);
         let evidence = Evidence {
@@ -256,7 +258,7 @@ impl Rules {
         features(&parts, &self.junk)
     }
 
-    /// The features of a message by itself.
+    /// Returns the features of a message by itself.
     fn features_of_message(&self, message: &Read) -> Features {
         let parts = Parts {
             types: &[],
@@ -269,7 +271,7 @@ impl Rules {
     }
 
     fn read_thread(&self, conversation: &Conversation) -> Thread {
-        let begin = conversation.messages.len().saturating_sub(MOST_MESSAGES);
+        let begin = conversation.messages.len().saturating_sub(MAX_MESSAGES);
         let messages = conversation.messages.get(begin..).unwrap_or_default();
         let mut messages: Vec<Read> = messages.iter().map(|message| self.read_message(message)).collect();
         let last = messages.iter().rfind(|message| !message.ours);
@@ -289,7 +291,7 @@ impl Rules {
             .iter()
             .rposition(|message| message.ours)
             .map_or(0, |ours| ours + 1);
-        // What the sender wanted before they gave up no longer holds.
+        // Wishes from before the sender gave up no longer hold.
         let gives_up = messages
             .last()
             .is_some_and(|last| GIVES_UP.iter().any(|signal| last.signals.contains(signal)));
@@ -319,7 +321,7 @@ impl Rules {
         if own_subject {
             self.find(&subject, &mut order);
         }
-        // What the text says comes first.
+        // The signals of the text come first.
         let mut said = Vec::new();
         self.find(&words, &mut said);
         said.append(&mut order);
@@ -361,7 +363,7 @@ impl Rules {
     }
 }
 
-/// Returns true for a text that only greets, thanks or agrees.
+/// Returns `true` for a text that only greets, thanks or agrees.
 fn is_courtesy(words: &Words) -> bool {
     let mut all = words.sentences.iter().flatten();
     all.all(|word| {

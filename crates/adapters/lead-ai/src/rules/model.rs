@@ -20,13 +20,14 @@ pub(super) const UNIT: f64 = 0.04;
 pub(super) const ZERO: u8 = b'O';
 /// The length of a conversation's features, as a vector, to which all are scaled: long texts weigh as much as short ones.
 pub(super) const NORM: f64 = 6.0;
-/// The factor by which a 1 is rarer in what comes in than in the corpus, which has many since they are of so many kinds.
+/// The factor by which enquiries rated 1 are rarer in practice than in the corpus, which has many because they are of so many
+/// kinds.
 const SHARE_OF_NONE: f64 = 0.6;
-/// The factor in favour of a 1 where a phrase says so too and none says the contrary.
+/// The factor in favour of a 1 if a phrase supports it too and none contradicts it.
 const WITH_PHRASE: f64 = 3.0;
-/// The cost of a rating that is so far from the right one.
+/// The cost of a rating at this distance from the right one.
 const COSTS: [f64; 5] = [0.0, 1.0, 2.5, 3.0, 3.5];
-/// The cost of calling a buyer a 1, besides: the worst that can happen to an enquiry, as it may be left lying.
+/// The extra cost of calling a buyer a 1. It is the worst mistake, since the enquiry may be left lying.
 const BUYER_LOST: f64 = 3.0;
 /// The least rating of a buyer.
 const BUYER: usize = 3;
@@ -40,7 +41,7 @@ pub(super) enum Meaning {
     Enquiry(u8, LeadType),
     /// Junk among conversations.
     Junk,
-    /// Junk, of a message by itself. Its weights are apart from the others'.
+    /// Junk, of a message by itself. Its weights are separate from the others'.
     JunkMessage,
 }
 
@@ -73,12 +74,12 @@ pub(super) struct Prediction {
     pub(super) intent: LeadType,
 }
 
-/// Knowledge of a conversation besides its features.
+/// Knowledge of a conversation beyond its features.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Hints {
     /// The intent of the form through which it came, if it has one.
     pub(super) of_form: Option<LeadType>,
-    /// True if a phrase says that the sender is no buyer, and none that they are.
+    /// A phrase shows that the sender is no buyer, and none that they are.
     pub(super) not_buying: bool,
 }
 
@@ -168,7 +169,7 @@ impl<'a> Model<'a> {
     }
 }
 
-/// The rating that costs least on average, from how likely each is.
+/// Returns the rating with the lowest average cost, from the probability of each.
 fn rate(mut chances: [f64; 5], not_buying: bool) -> u8 {
     chances[0] *= SHARE_OF_NONE * if not_buying { WITH_PHRASE } else { 1.0 };
     let cost = |rating: usize| -> f64 {
@@ -184,7 +185,7 @@ fn rate(mut chances: [f64; 5], not_buying: bool) -> u8 {
         .map_or(2, |(rating, _)| rating)
 }
 
-/// The factor by which features of this square of a length are scaled.
+/// Returns the factor by which features of this square of a length are scaled.
 fn scale(square: i32) -> f64 {
     let length = f64::from(square).sqrt() / f64::from(WHOLE);
     if length > 0.0 { NORM / length } else { 0.0 }

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use super::words::{Group, Word, Words};
 
-/// How many words the sign `~` stands for at most.
-const LONGEST_GAP: usize = 3;
-/// Words that say whose or which.
+/// The maximum number of words that the sign `~` stands for.
+const MAX_GAP_WORDS: usize = 3;
+/// Words that refer to a particular thing.
 const POINTERS: [&str; 8] = ["my", "our", "your", "the", "this", "that", "his", "her"];
-/// How far back a word such as "not" reverses a phrase.
+/// The number of words before a phrase in which a word such as "not" reverses it.
 const NEGATION_REACH: usize = 3;
 
 /// A phrase, as the lists write it: words with a space between them.
@@ -19,7 +19,7 @@ const NEGATION_REACH: usize = 3;
 /// | `a?` | a word that may be missing | `is the? car sold` |
 /// | `a*` | any word that begins so | `negotiat*` |
 /// | `~` | up to three words, or none | `pay ~ deposit` |
-/// | `_` | the same, but none that says whose or which | `need _ <body>` finds "need a small estate", not "need my estate" |
+/// | `_` | the same, but none that refers to a particular thing | `need _ <body>` finds "need a small estate", not "need my estate" |
 /// | `<make>` | a word of that [`Group`] | `the <make>` |
 /// | `^` at the front | the start of a sentence | `^yes` |
 /// | `$` at the end | the end of a sentence | `interested$` |
@@ -33,7 +33,7 @@ struct Part {
     choices: Vec<Choice>,
     optional: bool,
     gap: bool,
-    /// Whether the gap may have words that say whose or which.
+    /// The gap may have words that refer to a particular thing.
     any_words: bool,
 }
 
@@ -90,7 +90,7 @@ impl Pattern {
     }
 }
 
-/// Whether these words begin with the parts. A phrase has few parts and gaps are short, so that this is constant work.
+/// Returns `true` if these words begin with the parts. A phrase has few parts and gaps are short, so that this is constant work.
 fn follows(parts: &[Part], words: &[Word], at_end: bool) -> bool {
     let Some((part, parts)) = parts.split_first() else {
         return !at_end || words.is_empty();
@@ -99,7 +99,7 @@ fn follows(parts: &[Part], words: &[Word], at_end: bool) -> bool {
         let room = words
             .iter()
             .take_while(|word| part.any_words || !POINTERS.contains(&word.text.as_str()));
-        let room = room.take(LONGEST_GAP).count();
+        let room = room.take(MAX_GAP_WORDS).count();
         return (0..=room).any(|skipped| follows(parts, &words[skipped..], at_end));
     }
     let here = words.split_first().is_some_and(|(word, words)| {
@@ -112,25 +112,25 @@ fn follows(parts: &[Part], words: &[Word], at_end: bool) -> bool {
 pub(super) struct Finder<T> {
     patterns: Vec<(Pattern, T)>,
     by_first_word: HashMap<String, Vec<usize>>,
-    /// Those that begin with anything but a word.
+    /// The phrases that begin with anything but a word.
     others: Vec<usize>,
 }
 
 /// A phrase that was found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Found<T> {
-    /// What it stands for.
+    /// The value of the phrase.
     pub(super) what: T,
-    /// Which of the patterns it is.
+    /// The index of the pattern.
     pub(super) pattern: usize,
-    /// In which sentence.
+    /// The index of the sentence.
     pub(super) sentence: usize,
-    /// Whether a word such as "not" stands shortly before.
+    /// A word such as "not" is shortly before it.
     pub(super) negated: bool,
 }
 
 impl<T: Copy> Finder<T> {
-    /// One that finds these phrases.
+    /// Makes a finder of these phrases.
     pub(super) fn new(phrases: impl Iterator<Item = (&'static str, T)>) -> Self {
         let patterns: Vec<(Pattern, T)> = phrases.map(|(text, what)| (Pattern::read(text), what)).collect();
         let mut by_first_word: HashMap<String, Vec<usize>> = HashMap::new();
@@ -169,7 +169,7 @@ impl<T: Copy> Finder<T> {
         })
     }
 
-    /// Every phrase that these words have, in their order.
+    /// Finds every phrase that these words have, in their order.
     pub(super) fn find<'a>(&'a self, words: &'a Words) -> impl Iterator<Item = Found<T>> + 'a {
         words.sentences.iter().enumerate().flat_map(move |(number, sentence)| {
             (0..sentence.len()).flat_map(move |at| {

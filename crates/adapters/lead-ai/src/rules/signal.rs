@@ -1,4 +1,4 @@
-//! What the phrases of `data/signals.txt` say of their senders.
+//! The meanings of the phrases of `data/signals.txt`.
 
 use super::data;
 
@@ -24,7 +24,7 @@ macro_rules! named {
 pub(super) use named;
 
 named! {
-    /// What a phrase says of its sender.
+    /// The meaning of a phrase, for the sender who wrote it.
     #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
     Signal {
         /// Wants to buy, reserve, pay or collect.
@@ -122,7 +122,7 @@ named! {
     }
 }
 
-/// The phrases with what each says.
+/// The phrases with their meanings.
 pub(super) fn phrases() -> impl Iterator<Item = (&'static str, Signal)> {
     data::lines(data::SIGNALS).filter_map(|(name, phrase)| Some((phrase, Signal::named(name)?)))
 }

@@ -1,5 +1,5 @@
 //! Writes summary, reason and next action. Every word is from this file, from the vehicles of the stock, or rebuilt from a
-//! day or a sum that was recognised: nothing that the sender wrote is repeated.
+//! recognised day or sum: none is copied from the sender.
 
 use forecourt_leads::{Assessment, MAX_SUMMARY_WORDS, Rating};
 use forecourt_reference::LeadType;
@@ -12,12 +12,12 @@ use super::{
 
 /// Makes of two words.
 const TWO_WORDS: [&str; 5] = ["Land", "Alfa", "Aston", "Range", "Great"];
-/// Makes that people leave out before a model, as they are long or said by it.
+/// Makes that people leave out before a model, as they are long or implied by it.
 const LEFT_OUT: [&str; 2] = ["Volkswagen", "Mercedes-Benz"];
-/// How long a word of a vehicle's name may be.
-const LONGEST_NAME: usize = 16;
+/// The maximum length of a word of a vehicle's name.
+const MAX_NAME_CHARS: usize = 16;
 
-/// The whole answer.
+/// Writes the whole answer.
 pub(super) fn write(
     evidence: &Evidence<'_>,
     outcome: Outcome,
@@ -111,7 +111,7 @@ fn summary(
     sentence(&parts)
 }
 
-/// The first part, and as many of the others as there is room for.
+/// Joins the first part, and as many of the others as there is room for.
 fn sentence(parts: &[String]) -> String {
     let mut text = String::new();
     let mut words = 0;
@@ -189,7 +189,7 @@ fn wish(evidence: &Evidence<'_>, outcome: Outcome, the_car: &str) -> String {
     }
 }
 
-/// Make and model, short enough for a sentence. Words that are no name, such as an engine or a number of doors, end it.
+/// Returns make and model, short enough for a sentence. Words that are no name, such as an engine or a number of doors, end it.
 fn short_name(vehicle: &str) -> Option<String> {
     let mut words: Vec<&str> = vehicle
         .split_whitespace()
@@ -204,10 +204,11 @@ fn short_name(vehicle: &str) -> Option<String> {
     (!words.is_empty()).then(|| words.join(" "))
 }
 
-/// Letters, digits and hyphens, no engine size, no number of doors, and nothing as long as a phone number.
+/// Returns `true` for letters, digits and hyphens. An engine size, a number of doors, or anything as long as a phone number is no
+/// name.
 fn is_name(word: &str) -> bool {
     let digits = word.bytes().filter(u8::is_ascii_digit).count();
-    word.chars().count() <= LONGEST_NAME
+    word.chars().count() <= MAX_NAME_CHARS
         && word
             .chars()
             .all(|character| character.is_alphanumeric() || matches!(character, '-' | '!'))

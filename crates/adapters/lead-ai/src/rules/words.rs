@@ -7,11 +7,11 @@ use unicode_normalization::UnicodeNormalization;
 use super::data;
 
 /// Words shorter than this are not mended: too many others are one letter away.
-const SHORTEST_MENDED: usize = 6;
+const MIN_MENDED: usize = 6;
 /// Words longer than this are not mended either, which bounds the work for each of them.
-const LONGEST_MENDED: usize = 20;
-/// What is kept of a word, in characters.
-const LONGEST_WORD: usize = 40;
+const MAX_MENDED: usize = 20;
+/// The maximum length of a word, in bytes; the rest is dropped.
+const MAX_WORD: usize = 40;
 
 /// A word of a text.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -41,12 +41,12 @@ pub(super) const FUNCTION: Group = "function";
 #[derive(Clone, Default, Debug)]
 pub(super) struct Words {
     pub(super) sentences: Vec<Vec<Word>>,
-    /// Whether it has a question mark.
+    /// It has a question mark.
     pub(super) asks: bool,
 }
 
 impl Words {
-    /// How many words there are.
+    /// The number of words.
     pub(super) fn count(&self) -> usize {
         self.sentences.iter().map(Vec::len).sum()
     }
@@ -55,7 +55,7 @@ impl Words {
 /// Reads texts. It knows the words that patterns are made of, and mends others that are one slip away from one of them.
 pub(super) struct Reader {
     known: HashSet<String>,
-    /// The known words by what is left of each when it lacks one letter.
+    /// The known words by the rest of each when it lacks one letter.
     slips: HashMap<String, Vec<String>>,
     short_forms: HashMap<&'static str, &'static str>,
     groups: HashMap<&'static str, Vec<Group>>,
@@ -65,7 +65,7 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// One that knows these words.
+    /// Makes a reader that knows these words.
     pub(super) fn new<'a>(patterns: impl Iterator<Item = &'a str>) -> Self {
         let mut known: HashSet<String> = patterns.map(str::to_owned).collect();
         let short_forms: HashMap<_, _> = data::pairs(data::SPELLING, "short forms").collect();
@@ -90,7 +90,7 @@ impl Reader {
         known.extend(short_forms.keys().chain(groups.keys()).map(|word| (*word).to_owned()));
         let mut mendable: Vec<&String> = known
             .iter()
-            .filter(|word| word.len() >= SHORTEST_MENDED && word.bytes().all(|byte| byte.is_ascii_lowercase()))
+            .filter(|word| word.len() >= MIN_MENDED && word.bytes().all(|byte| byte.is_ascii_lowercase()))
             .collect();
         // In order, so that the same mistake is always mended the same way.
         mendable.sort();
@@ -110,7 +110,7 @@ impl Reader {
         }
     }
 
-    /// The words of a text.
+    /// Splits a text into words.
     pub(super) fn read(&self, text: &str) -> Words {
         let mut words = Words::default();
         let mut sentence = Vec::new();
@@ -123,13 +123,13 @@ impl Reader {
             let in_number = previous.is_ascii_digit() && next.is_ascii_digit();
             if character.is_alphanumeric() || matches!(character, '£' | '$' | '€') || (character == '.' && in_number)
             {
-                if word.len() < LONGEST_WORD {
+                if word.len() < MAX_WORD {
                     word.push(character);
                 }
             } else if matches!(character, '\'' | '’' | '‘' | '`') {
                 has_apostrophe |= !word.is_empty();
             } else if character == ',' && in_number {
-                // Part of the number, and nothing that it differs by.
+                // Part of the number, with no effect on its value.
             } else {
                 self.end_word(&mut word, &mut has_apostrophe, &mut sentence);
                 if matches!(character, '.' | '!' | '?' | '\n' | ';') && !sentence.is_empty() {
@@ -177,9 +177,9 @@ impl Reader {
         Word { text, groups, amount }
     }
 
-    /// The known word that this one was meant to be, or the word itself.
+    /// Returns the known word that this one was meant to be, or the word itself.
     fn mend(&self, word: String) -> String {
-        let is_mendable = (SHORTEST_MENDED..=LONGEST_MENDED).contains(&word.len())
+        let is_mendable = (MIN_MENDED..=MAX_MENDED).contains(&word.len())
             && word.bytes().all(|byte| byte.is_ascii_lowercase())
             && !self.known.contains(word.as_str());
         if !is_mendable {
@@ -194,7 +194,7 @@ impl Reader {
         meant.unwrap_or(word)
     }
 
-    /// Makes one word of each phrase that means something else than its words.
+    /// Makes one word of each phrase that means something other than its words.
     fn join(&self, sentence: &mut Vec<Word>) {
         let mut joined = Vec::with_capacity(sentence.len());
         let mut at = 0;
@@ -225,7 +225,7 @@ impl Reader {
     }
 }
 
-/// Lower case, compatible forms, no accents.
+/// Folds a text to lower case and compatible forms, without accents.
 fn fold(text: &str) -> impl Iterator<Item = char> {
     text.nfkd()
         .filter(|character| !('\u{300}'..='\u{36f}').contains(character))
@@ -238,7 +238,7 @@ fn fold(text: &str) -> impl Iterator<Item = char> {
         })
 }
 
-/// The amount, and whether it is one of money.
+/// Returns the amount, and `true` if it is one of money.
 fn number(text: &str) -> Option<(u32, bool)> {
     let bare = text.trim_start_matches(['£', '$', '€']);
     let has_sign = bare.len() < text.len();
@@ -263,7 +263,7 @@ fn number(text: &str) -> Option<(u32, bool)> {
     Some((amount, has_sign || thousand))
 }
 
-/// Two letters, two digits, three letters.
+/// Returns `true` for two letters, two digits, three letters.
 fn is_plate(text: &str) -> bool {
     let bytes = text.as_bytes();
     bytes.len() == 7
@@ -282,7 +282,7 @@ fn with_one_letter_less(word: &str) -> impl Iterator<Item = String> {
     (1..letters).map(move |at| format!("{}{}", &word[..at], &word[at + 1..]))
 }
 
-/// Whether one letter is missing, added or wrong, or two neighbours are swapped.
+/// Returns `true` if one letter is missing, added or wrong, or two neighbours are swapped.
 fn is_one_slip(word: &str, known: &str) -> bool {
     let (a, b) = (word.as_bytes(), known.as_bytes());
     let same_start = a.iter().zip(b).take_while(|(a, b)| a == b).count();

@@ -22,7 +22,7 @@ pub(crate) struct BusinessRow {
     pub(crate) updated: i64,
 }
 
-/// What is written of a business: everything but its id.
+/// The columns of a business that are written: all but its id.
 #[derive(Clone, Debug, Insertable, AsChangeset)]
 #[diesel(table_name = crate::schema::businesses, check_for_backend(Pg, Sqlite), treat_none_as_default_value = false)]
 pub(crate) struct BusinessValues {

@@ -1,9 +1,9 @@
-//! Which of a row's columns a change names.
+//! The choice of a row's columns for an update.
 
-/// Declares what is written of a record, `$values`, and what of that a change names, `$update`.
+/// Declares the columns of a record that are written, `$values`, and the update that names only those that change, `$update`.
 ///
-/// An update of SQLite rewrites the index of each column that it names, even where the value is the one that is stored. Most
-/// changes are of one value, and a dozen indexes stand beside a record.
+/// SQLite rewrites the index of each column that an update names, even if the value stays the same. Most changes are of one
+/// value, and a record has a dozen indexes.
 macro_rules! values {
     (
         $(#[$doc:meta])*
@@ -26,7 +26,7 @@ macro_rules! values {
         }
 
         impl $values {
-            /// What differs from what is stored; all of it where that is not known, and nothing where nothing does.
+            /// Returns the columns that differ from the stored ones: all if those are not known, and `None` if none differs.
             pub(crate) fn changes(self, stored: Option<&Self>) -> Option<$update> {
                 (stored != Some(&self)).then(|| $update {
                     $($field: stored.is_none_or(|stored| stored.$field != self.$field).then_some(self.$field),)+

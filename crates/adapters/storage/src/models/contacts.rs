@@ -42,7 +42,7 @@ diesel::table! {
     }
 }
 
-/// What is read of a contact: everything is in the document but its identity, its stamps and its notes.
+/// The columns of a contact that are read. The document has everything but its identity, its stamps and its notes.
 #[derive(Clone, Debug, Queryable, Selectable)]
 #[diesel(table_name = contacts, check_for_backend(Pg, Sqlite))]
 pub(crate) struct ContactRow {
@@ -65,7 +65,8 @@ pub(crate) struct NewContactRow {
 }
 
 values! {
-    /// What is written of a contact, at first and at each change: the document, and beside it what contacts are found by.
+    /// The columns of a contact that are written, first and at each change: the document, and beside it the columns that contacts
+    /// are found by.
     pub(crate) struct ContactValues, ContactUpdate in contacts {
         login_email: Option<String>,
         email_folded: String,
@@ -88,7 +89,7 @@ values! {
 }
 
 impl ContactValues {
-    /// The columns of a contact that says `content`.
+    /// Makes the columns of a contact with this `content`.
     pub(crate) fn new(content: &ContactDraft) -> StoreResult<Self> {
         let document = serde_json::to_string(content).map_err(other)?;
         let ContactKeys {
@@ -142,7 +143,7 @@ const CONTACTS: RecordKind = RecordKind {
     },
 };
 
-/// The contacts that pass `filter`. The key of a text finds the candidates, and the literal decides among them.
+/// Selects the contacts that pass `filter`. The key of a text finds the candidates, and the literal decides among them.
 pub(crate) fn selected_contacts(business: BusinessId, filter: &ContactFilter) -> Selection {
     let ContactFilter {
         email,
@@ -172,7 +173,7 @@ pub(crate) fn selected_contacts(business: BusinessId, filter: &ContactFilter) ->
     list
 }
 
-/// A number that is known: those that are not are not indexed.
+/// Returns the number if it is known; an unknown one is not indexed.
 fn known(number: String) -> Option<String> {
     Some(number).filter(|number| !number.is_empty())
 }

@@ -3,19 +3,19 @@ use diesel::prelude::*;
 use diesel::sqlite::Sqlite;
 use forecourt_kernel::Timestamp;
 
-/// What a business's leads and events are numbered by, and how many leads there are.
+/// The numbers that a business's leads and events get, and the number of its leads.
 #[derive(Clone, Debug, Queryable, Selectable, AsChangeset)]
 #[diesel(table_name = crate::schema::business_counters, check_for_backend(Pg, Sqlite))]
 pub(crate) struct Numbers {
     pub(crate) leads: i64,
     pub(crate) lead_writes: i64,
-    /// The latest lead's.
+    /// The latest lead's number.
     pub(crate) lead_reference: i64,
     pub(crate) lead_created: i64,
-    /// The latest event's.
+    /// The latest event's number.
     pub(crate) event_sequence: i64,
     pub(crate) event_created: i64,
-    /// Whether a stamp ran against the numbers, since the clock was put back.
+    /// Some stamp ran against the numbers, after the clock was put back.
     pub(crate) stamps_unordered: bool,
 }
 

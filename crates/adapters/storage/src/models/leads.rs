@@ -18,7 +18,7 @@ use crate::preview::Preview;
 use crate::schema::deletions;
 use crate::selection::{Counters, RecordKind, Selection, TextIndex};
 
-/// How much of a folded name is indexed, in characters: less than any index's limit, more than any name's difference.
+/// The length of a folded name in its index, in characters: less than any index's limit, and enough to distinguish any two names.
 const NAME_KEY_CHARS: usize = 64;
 
 diesel::table! {
@@ -47,7 +47,7 @@ diesel::table! {
     }
 }
 
-/// What is read of a lead: everything is in the document but its identity and its stamps.
+/// The columns of a lead that are read. The document has everything but its identity and its stamps.
 #[derive(Clone, Debug, Queryable, Selectable)]
 #[diesel(table_name = leads, check_for_backend(Pg, Sqlite))]
 pub(crate) struct LeadRow {
@@ -76,8 +76,8 @@ define_sql_function! {
     fn coalesce(first: Nullable<BigInt>, second: Nullable<BigInt>) -> Nullable<BigInt>;
 }
 
-/// Whether the lead still names a contact that is deleted already, linked or suggested: no caller sees that. None is suggested
-/// for a lead that is linked to one, so that there is one to look up at most.
+/// The condition that the lead still names a deleted contact, linked or suggested, which no caller may see. A lead that is linked
+/// to a contact has none suggested, so at most one is looked up.
 #[diesel::dsl::auto_type]
 pub(crate) fn names_a_deleted_contact() -> _ {
     let erasure: i32 = ERASURE;
@@ -119,8 +119,8 @@ impl NewLeadRow {
 }
 
 values! {
-    /// What is written of a lead, at first and at each change: the document, and beside it what lists are filtered by and what
-    /// they show.
+    /// The columns of a lead that are written, first and at each change: the document, and beside it the columns that lists
+    /// filter by and show.
     pub(crate) struct LeadValues, LeadUpdate in leads {
         site: i64,
         channel: String,
@@ -178,7 +178,7 @@ const LEADS: RecordKind = RecordKind {
     },
 };
 
-/// The leads that pass `filter`.
+/// Selects the leads that pass `filter`.
 pub(crate) fn selected_leads(business: BusinessId, filter: &LeadFilter) -> Selection {
     let LeadFilter {
         site,
@@ -215,12 +215,12 @@ pub(crate) fn selected_leads(business: BusinessId, filter: &LeadFilter) -> Selec
     list
 }
 
-/// A number that is known: those that are not are not indexed.
+/// Returns the number if it is known; an unknown one is not indexed.
 fn known(number: &str) -> Option<String> {
     (!number.is_empty()).then(|| number.to_owned())
 }
 
-/// The beginning of a folded name, by which it is found.
+/// Returns the beginning of a folded name, by which it is found.
 fn name_key(folded: &str) -> String {
     folded.chars().take(NAME_KEY_CHARS).collect()
 }

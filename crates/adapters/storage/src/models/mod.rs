@@ -1,4 +1,4 @@
-//! Rows: what is read, what is written, and how lists find it, once for both engines.
+//! Rows: the columns that are read, written and filtered by, once for both engines.
 //!
 //! An insert names every column of its row, `treat_none_as_default_value = false`: so its text is always the same, and is put
 //! together once. `None` is written as NULL, whatever default the column has.

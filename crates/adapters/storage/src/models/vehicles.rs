@@ -12,16 +12,16 @@ use super::changes::values;
 use crate::error::other;
 use crate::preview::Preview;
 
-/// How much of a text that filters compare is in its column, and so in its index, in characters: less than any index's
-/// limit, and more than a line of text may have.
+/// The length of a text in the column that filters compare, and so in its index, in characters: less than any index's limit, and
+/// more than a line of text may have.
 const KEY_CHARS: usize = 600;
 
-/// What is in the column of a text that filters compare.
+/// Returns the value of the column for a text that filters compare.
 pub(crate) fn key_of(text: &str) -> String {
     text.chars().take(KEY_CHARS).collect()
 }
 
-/// What is read of a vehicle: everything is in the document but its identity and its stamps.
+/// The columns of a vehicle that are read. The document has everything but its identity and its stamps.
 #[derive(Clone, Debug, Queryable, Selectable)]
 #[diesel(table_name = crate::schema::vehicles, check_for_backend(Pg, Sqlite))]
 pub(crate) struct VehicleRow {
@@ -81,7 +81,7 @@ impl NewVehicleRow {
     }
 }
 
-/// What is written of a vehicle, at first and at each change.
+/// The columns of a vehicle that are written, first and at each change.
 #[derive(Clone, Debug, Insertable, AsChangeset)]
 #[diesel(table_name = crate::schema::vehicles, check_for_backend(Pg, Sqlite), treat_none_as_null = true, treat_none_as_default_value = false)]
 pub(crate) struct VehicleValues {
@@ -119,7 +119,7 @@ impl VehicleValues {
 }
 
 diesel::table! {
-    /// What lists of vehicles are filtered by: a column for each filter, those by a field of the data under the filter's name.
+    /// The columns that lists of vehicles filter by, one for each filter. A filter by a field of the data has its name.
     vehicle_facts (business_id, id) {
         business_id -> BigInt,
         id -> BigInt,
@@ -172,7 +172,7 @@ impl NewFactsRow {
 }
 
 values! {
-    /// What lists are filtered by.
+    /// The columns that lists filter by.
     pub(crate) struct FactsValues, FactsUpdate in vehicle_facts {
         kind: String,
         status: String,

@@ -14,10 +14,10 @@ use forecourt_webhooks::{
 
 use crate::schema::webhook_deliveries;
 
-/// How all events are written.
+/// The list of events that stands for all events.
 const ALL: &str = "*";
 
-/// What is read of a subscription.
+/// The columns of a subscription that are read.
 #[derive(Clone, Debug, Queryable, Selectable)]
 #[diesel(table_name = crate::schema::webhooks, check_for_backend(Pg, Sqlite))]
 pub(crate) struct WebhookRow {
@@ -36,7 +36,7 @@ pub(crate) struct WebhookRow {
     pub(crate) version: i64,
 }
 
-/// What is written of a subscription whenever it changes.
+/// The columns of a subscription that each change writes.
 #[derive(Clone, Debug, Insertable, AsChangeset)]
 #[diesel(table_name = crate::schema::webhooks, check_for_backend(Pg, Sqlite), treat_none_as_default_value = false)]
 pub(crate) struct WebhookValues {
@@ -61,7 +61,7 @@ pub(crate) struct NewWebhookRow {
     pub(crate) values: WebhookValues,
 }
 
-/// What an attempt needs to know of a subscription.
+/// The columns of a subscription that an attempt needs.
 #[derive(Clone, Debug, Queryable, Selectable)]
 #[diesel(table_name = crate::schema::webhooks, check_for_backend(Pg, Sqlite))]
 pub(crate) struct EndpointRow {
@@ -74,7 +74,7 @@ pub(crate) struct EndpointRow {
     pub(crate) secret: Vec<u8>,
 }
 
-/// What is read of a delivery for its history.
+/// The columns of a delivery that its history shows.
 #[derive(Clone, Debug, Queryable, Selectable)]
 #[diesel(table_name = crate::schema::webhook_deliveries, check_for_backend(Pg, Sqlite))]
 pub(crate) struct DeliveryRow {
@@ -92,7 +92,7 @@ pub(crate) struct DeliveryRow {
     pub(crate) delivered_at: Option<i64>,
 }
 
-/// What is read of a delivery to send it.
+/// The columns of a delivery that are needed to send it.
 #[derive(Clone, Debug, Queryable, Selectable)]
 #[diesel(table_name = crate::schema::webhook_deliveries, check_for_backend(Pg, Sqlite))]
 pub(crate) struct DueRow {
@@ -124,11 +124,11 @@ pub(crate) struct NewDeliveryRow {
     pub(crate) attempts: i32,
     pub(crate) next_attempt_at: Option<i64>,
     pub(crate) created: i64,
-    /// When the ping that this delivers was requested, for the first time or again.
+    /// The time of the latest request for the ping that this delivers.
     pub(crate) pinged: Option<i64>,
 }
 
-/// What an attempt changes of its delivery.
+/// The columns of a delivery that an attempt changes.
 #[derive(Clone, Debug, AsChangeset)]
 #[diesel(table_name = crate::schema::webhook_deliveries, check_for_backend(Pg, Sqlite), treat_none_as_null = true)]
 pub(crate) struct AttemptValues {
@@ -145,7 +145,7 @@ pub(crate) struct AttemptValues {
     pub(crate) delivered_at: Option<i64>,
 }
 
-/// What an attempt changes, and of which delivery.
+/// The result of an attempt, with its delivery.
 #[derive(Clone, Debug)]
 pub(crate) struct AttemptRow {
     pub(crate) business_id: i64,
@@ -153,7 +153,7 @@ pub(crate) struct AttemptRow {
     pub(crate) values: AttemptValues,
 }
 
-/// A queue to be looked into at some time, or sooner.
+/// A queue that is to be due at some time, or sooner.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DueAdvance {
     pub(crate) business_id: i64,
@@ -161,7 +161,7 @@ pub(crate) struct DueAdvance {
     pub(crate) due: i64,
 }
 
-/// An update that takes the place of another one of the same record, and when it has settled.
+/// An update that takes the place of an earlier one of the same record, with the time at which it settles.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Merge<'a> {
     pub(crate) event_id: &'a str,
@@ -170,7 +170,7 @@ pub(crate) struct Merge<'a> {
 }
 
 impl Merge<'_> {
-    /// What changes of the delivery: it is due when this has settled, but not after its own `settle_by`.
+    /// The changes of the delivery: it is due when this has settled, but not after its own `settle_by`.
     #[diesel::dsl::auto_type(no_type_alias)]
     pub(crate) fn values<'a>(&'a self) -> _ {
         let due: i64 = self.settled.epoch_millis();

@@ -1,4 +1,4 @@
-//! One connection of a pool, which knows whether the server may still be at work for it.
+//! One connection of a pool. It knows if the server may still be at work for it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,13 +19,13 @@ use super::link::{Link, Request};
 use super::readiness::Faults;
 use crate::statement::{AnyStatement, Connection, read};
 
-/// How long the server may take to end what a caller has abandoned, before the connection is closed.
+/// The time that the server has to end an abandoned statement, before the connection is closed.
 const ABANDONED: Duration = Duration::from_secs(1);
 
 /// A connection to PostgreSQL.
 ///
-/// The driver reads the answer to a statement even if no caller waits for it, so a connection that was given up amid one looks
-/// as good as new, and its next user would wait for the answer to the abandoned statement.
+/// The driver reads the answer to a statement even if no caller waits for it. So a connection that was given up during a
+/// statement looks as good as new, but its next user would wait for the answer to the abandoned statement.
 pub struct Conn {
     link: Object<Link>,
     state: State,
@@ -33,7 +33,7 @@ pub struct Conn {
 
 #[derive(Clone)]
 struct State {
-    /// A statement was sent, and the end of its answer has not come.
+    /// A statement was sent, and the end of its answer has not arrived.
     busy: Arc<AtomicBool>,
     faults: Arc<Faults>,
 }
@@ -61,14 +61,14 @@ impl Conn {
         Self { link, state }
     }
 
-    /// What begins a transaction on it.
+    /// The statement that begins a transaction on this connection.
     pub(super) fn begin(&self) -> &'static str {
         self.link.begin()
     }
 
-    /// Gives it back to its pool, when the server is done with what was sent last. Until then it counts as lent, with what is
-    /// held beside it: callers who go away cost no connection more than those who stay. If the server is not done soon, the connection is
-    /// closed.
+    /// Gives the connection back to its pool when the server is done with the last statement. Until then it counts as lent, and
+    /// so does `held`: callers that go away hold no more connections than those that stay. If the server is not done within
+    /// [`ABANDONED`], the connection is closed.
     pub(super) fn give_back(self, held: impl Send + 'static) {
         if !self.state.busy.load(Ordering::Relaxed) {
             // In this order: the next one finds a connection.
@@ -88,15 +88,15 @@ impl Conn {
         }
     }
 
-    /// Rolls its transaction back, and gives it back.
+    /// Rolls the transaction back, and gives the connection back.
     pub(super) fn abandon(self, held: impl Send + 'static) {
         self.state.sent();
-        // It is sent when it is first polled, and nobody else sends anything before it is answered.
+        // It is sent when it is first polled, and no other code sends anything before it is answered.
         drop(self.link.batch("ROLLBACK").now_or_never());
         self.give_back(held);
     }
 
-    /// Closes it, which ends its transaction.
+    /// Closes the connection, which ends its transaction.
     fn close(self) {
         drop(Object::take(self.link));
     }
@@ -140,15 +140,14 @@ impl Connection for Conn {
     }
 }
 
-/// Statements that are sent one behind the other, none of which waits for the answer to the one before. The server takes them
-/// in order.
-pub struct Flight<'a> {
+/// Statements that are sent one after another, without waiting for the answer to the one before. The server takes them in order.
+pub struct Pipeline<'a> {
     link: &'a Link,
     state: State,
     requests: Vec<QueryResult<Request>>,
 }
 
-impl<'a> Flight<'a> {
+impl<'a> Pipeline<'a> {
     pub(super) fn new(conn: &'a mut Conn) -> Self {
         Self {
             link: &conn.link,
@@ -157,7 +156,7 @@ impl<'a> Flight<'a> {
         }
     }
 
-    /// Adds a statement. Nothing is sent before [`Flight::land`].
+    /// Adds a statement. Nothing is sent before [`Pipeline::finish`].
     pub(super) async fn send<T>(&mut self, query: T)
     where
         T: QueryFragment<Db> + QueryId,
@@ -165,22 +164,23 @@ impl<'a> Flight<'a> {
         self.requests.push(Request::new(&AnyStatement::new(query)));
     }
 
-    /// Sends all with the end of the transaction behind it, as [`Flight::land`] does. `true`, since the transaction is over.
+    /// Sends all statements and then the end of the transaction, as [`Pipeline::finish`] does. Returns `true`, since the
+    /// transaction is over.
     ///
     /// # Errors
-    /// As for [`Flight::land`]: then the end was a rollback.
-    pub(super) async fn land_with_commit(mut self) -> QueryResult<bool> {
+    /// As for [`Pipeline::finish`]; the transaction was then rolled back.
+    pub(super) async fn finish_with_commit(mut self) -> QueryResult<bool> {
         for command in END {
             self.send(Command(command)).await;
         }
-        self.land().await.map(|()| true)
+        self.finish().await.map(|()| true)
     }
 
-    /// Sends all, and waits for every answer.
+    /// Sends all statements, and waits for every answer.
     ///
     /// # Errors
-    /// The first failure; what was sent behind it has failed too.
-    pub(super) async fn land(self) -> QueryResult<()> {
+    /// The first failure; the statements after it have failed too.
+    pub(super) async fn finish(self) -> QueryResult<()> {
         if self.requests.is_empty() {
             return Ok(());
         }
@@ -190,8 +190,8 @@ impl<'a> Flight<'a> {
     }
 }
 
-/// COMMIT alone makes a silent ROLLBACK of a transaction in which something failed, and does nothing outside of one. The
-/// statement before it is refused in both cases.
+/// The end of a transaction. COMMIT alone makes a silent ROLLBACK of a transaction in which something failed, and does nothing
+/// outside of one. The statement before it is refused in both cases.
 pub(super) const END: [&str; 2] = ["SAVEPOINT still_whole", "COMMIT"];
 
 /// A statement without parameters that stays prepared.

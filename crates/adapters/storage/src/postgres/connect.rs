@@ -16,11 +16,11 @@ use super::tls;
 use crate::config::Config;
 use crate::error::{OpenError, store_error};
 
-/// A server, and how each connection to it is made.
+/// A server, and the settings with which each connection to it is made.
 pub(super) struct Endpoint {
     settings: tokio_postgres::Config,
     tls: MakeRustlsConnect,
-    /// What a new connection says first.
+    /// The first statements on a new connection.
     greeting: String,
 }
 
@@ -38,10 +38,10 @@ impl Endpoint {
             settings.connect_timeout(config.wait);
         }
         if settings.get_tcp_user_timeout().is_none() {
-            // A server that vanished in the midst of a statement is noticed, long before TCP itself would.
+            // Notices a server that vanished during a statement, long before TCP itself would.
             settings.tcp_user_timeout(Duration::from_secs(10));
         }
-        // And so is one that vanished while its answer is waited for.
+        // Notices a server that vanished while its answer is awaited.
         settings.keepalives_idle(Duration::from_secs(15));
         settings.keepalives_interval(Duration::from_secs(5));
         settings.keepalives_retries(3);
@@ -64,7 +64,7 @@ impl Endpoint {
     /// Connects and sets the connection up.
     ///
     /// # Errors
-    /// `BadConnection` if trying later may help, else (a wrong password, say) `CouldntSetupConfiguration`.
+    /// `BadConnection` if a later attempt may succeed, else `CouldntSetupConfiguration` (a wrong password, for example).
     pub(super) async fn connect(self: Arc<Self>) -> ConnectionResult<Link> {
         let (client, connection) = self
             .settings
@@ -72,24 +72,24 @@ impl Endpoint {
             .await
             .map_err(|error| refused(&error))?;
         let mut link = Link::new(client, connection);
-        link.greet(&self.greeting)
+        link.handshake(&self.greeting)
             .await
             .map_err(ConnectionError::CouldntSetupConfiguration)?;
         Ok(link)
     }
 }
 
-/// The name of a host that is another machine, as far as its name says.
+/// Returns the name of the host if it names another machine.
 fn remote(host: &Host) -> Option<&str> {
     let Host::Tcp(name) = host else { return None };
     let is_local = name == "localhost" || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
     (!is_local).then_some(name)
 }
 
-/// Settings of a server that may lose what it has confirmed, or all of it, with the power.
+/// Returns the server's settings that are off, so that it may lose confirmed writes, or the whole database, in a power failure.
 ///
 /// # Errors
-/// `Unavailable` if it cannot be asked.
+/// `Unavailable` if it cannot be reached.
 pub(super) async fn unsafe_settings(endpoint: &Arc<Endpoint>) -> StoreResult<Vec<String>> {
     const UNSAFE: &str =
         "SELECT name FROM pg_settings WHERE name IN ('fsync', 'full_page_writes') AND setting = 'off' ORDER BY name";
@@ -98,11 +98,11 @@ pub(super) async fn unsafe_settings(endpoint: &Arc<Endpoint>) -> StoreResult<Vec
     link.texts(UNSAFE).await.map_err(store_error)
 }
 
-/// Each setting is tried only where it is known and allowed.
+/// Returns the first statements. Each setting is tried only where it is known and allowed.
 ///
-/// They are commands and no options of the connection's start, which poolers such as PgBouncer refuse. Behind one that
-/// pools by transactions they would reach other connections than the one that they are meant for: pool by sessions. What a confirmed
-/// write rests on, each transaction says for itself.
+/// They are statements and no options of the connection's start, which poolers such as PgBouncer refuse. With a pooler that pools
+/// by transactions they would reach other connections than this one: pool by sessions. The settings on which a confirmed write
+/// relies are repeated by each transaction.
 fn greeting(config: &Config) -> String {
     format!(
         "SET client_encoding = 'UTF8';
@@ -121,7 +121,7 @@ fn greeting(config: &Config) -> String {
     )
 }
 
-/// A bound as PostgreSQL takes it, for which 0 is none.
+/// A bound as PostgreSQL takes it, with 0 for none.
 fn milliseconds(bound: Option<Duration>) -> u128 {
     bound.map_or(0, |bound| bound.as_millis().max(1))
 }
@@ -132,12 +132,12 @@ fn refused(error: &tokio_postgres::Error) -> ConnectionError {
         None => error.to_string(),
     };
     let temporary = match error.code() {
-        // A wrong password, no such database, no right to it, a setting that the server does not know: no later try helps.
+        // A wrong password, no such database, no right to it, an unknown setting: no later attempt helps.
         Some(code) => {
             let class = code.code().get(..2);
             !class.is_some_and(|class| ["28", "3D", "42", "22", "0A"].contains(&class))
         }
-        // Not the server's word: refused, unreachable, interrupted.
+        // No answer from the server: refused, unreachable, interrupted.
         None => true,
     };
     if temporary {

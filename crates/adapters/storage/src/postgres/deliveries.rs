@@ -1,4 +1,4 @@
-//! Many deliveries in one round trip, in this engine's own words.
+//! Statements on many deliveries in one round trip, as PostgreSQL has them.
 
 use diesel::pg::Pg;
 use diesel::prelude::*;
@@ -14,7 +14,7 @@ use crate::statement::RunQueryDsl;
 use forecourt_kernel::StoreResult;
 use forecourt_webhooks::DeliveryStatus;
 
-/// Lets an event take the place of those that have not settled yet. Returns which subscriptions had one.
+/// Merges an event into the pending updates that have not settled yet. Returns the subscriptions that had one.
 pub(crate) async fn merge(
     conn: &mut Conn,
     business: i64,
@@ -33,8 +33,8 @@ pub(crate) async fn merge(
         .await
 }
 
-/// Makes queues due at the given times, or sooner if they would be anyway. All are locked, in the order of their keys: a
-/// transaction that takes from a queue meanwhile has not seen what was left in it, so the queue's due time is set after it
+/// Makes queues due at the given times, unless they are due sooner. All are locked, in the order of their keys. A transaction
+/// that takes from a queue at the same time has not seen the new deliveries in it, so the queue's due time is set after that one
 /// ends.
 pub(crate) async fn advance_due(conn: &mut Conn, queues: &[DueAdvance]) -> StoreResult<()> {
     let queues = AdvanceDue {
@@ -45,16 +45,18 @@ pub(crate) async fn advance_due(conn: &mut Conn, queues: &[DueAdvance]) -> Store
     queues.execute(conn).await.map(drop)
 }
 
-/// Has the rest of the transaction look up each row of a list by its key. Statistics may be of a time when the table was empty, or nothing in
-/// it pending: by them it can seem wise to read all of it, once for the list or once for each of its rows.
+/// Has the rest of the transaction look up each row of a list by its key. The statistics may be from a time when the table was
+/// empty, or had no pending rows. With such statistics the planner may read all of it, once for the list or once for each of its
+/// rows.
 pub(crate) fn look_up_by_key(conn: &mut Conn) {
     const BY_KEY: &str =
         "SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL enable_seqscan = off";
-    // As for BEGIN: the server takes statements in order, and what keeps this one from being run keeps the next from it too.
+    // As for BEGIN: the server takes statements in order, and a cause that keeps this one from running stops the next one too.
     drop(conn.batch_execute(BY_KEY).now_or_never());
 }
 
-/// Stores what came of attempts, unless their deliveries are no longer pending. Returns which are to be tried again, and when.
+/// Stores the results of attempts, unless their deliveries are no longer pending. Returns the deliveries to try again, with the
+/// times.
 pub(crate) async fn save(conn: &mut Conn, attempts: Vec<AttemptRow>) -> StoreResult<Vec<DueAdvance>> {
     let mut columns = Save::default();
     for AttemptRow {
@@ -102,8 +104,8 @@ pub(crate) async fn save(conn: &mut Conn, attempts: Vec<AttemptRow>) -> StoreRes
     Ok(saved.into_iter().filter_map(again).collect())
 }
 
-/// Has a statement that joins lists with a table planned for what the table is now. A plan that was kept from when there were few
-/// deliveries took seconds for the hundreds of a backlog.
+/// Has a statement that joins lists with a table planned for the present size of the table. A plan that was kept from a time with
+/// few deliveries took seconds for the hundreds of a backlog.
 fn plan_anew(out: &mut AstPass<'_, '_, Pg>) {
     out.unsafe_to_cache_prepared();
 }
@@ -122,7 +124,7 @@ impl QueryId for AdvanceDue {
 impl QueryFragment<Pg> for AdvanceDue {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
         plan_anew(&mut out);
-        // What is compared is what was locked. The row itself is seen as it was before the wait for its lock.
+        // The locked row is compared. The row itself is seen as it was before the wait for its lock.
         out.push_sql(
             "WITH locked AS MATERIALIZED (SELECT queue.business_id, queue.webhook_id, queue.next_due, given.due \
              FROM webhook_queues AS queue JOIN unnest(",
@@ -207,8 +209,9 @@ impl QueryFragment<Pg> for Save {
         out.push_bind_param::<Texts, _>(&self.error)?;
         out.push_sql("::TEXT[], ");
         out.push_bind_param::<Whole, _>(&self.delivered_at)?;
-        // The status is compared with a column of the list. As a condition of the table's own it would be estimated by statistics, which,
-        // gathered while nothing was pending, say that no row has it: then the table seems the shorter side, and is read whole.
+        // The status is compared with a column of the list. A condition of the table alone would be estimated by statistics. If
+        // these were gathered while nothing was pending, no row seems to have it: then the table seems the shorter side, and is
+        // read whole.
         out.push_sql(
             "::BIGINT[]) AS tried (business_id, id, pending, status, due, attempts, first_attempt, next_attempt_at, response_code, \
              response_ms, response_body, error, delivered_at) \

@@ -1,4 +1,4 @@
-//! What PostgreSQL does in its own way.
+//! SQL that is PostgreSQL's own.
 
 use diesel::dsl::sql;
 use diesel::sql_types::{BigInt, Nullable, Text};
@@ -6,9 +6,9 @@ use forecourt_kernel::{StoreError, StoreResult};
 
 use crate::statement::RunQueryDsl;
 
-/// `insert_many!(conn, table, rows)` inserts the rows of a `Vec`, many in one statement, and answers how many they were.
+/// `insert_many!(conn, table, rows)` inserts the rows of a `Vec`, many in one statement, and returns their number.
 ///
-/// One row alone goes by a statement that stays prepared; the text of a longer one depends on how many rows there are.
+/// A single row is inserted by a statement that stays prepared; the text of a longer one depends on the number of rows.
 macro_rules! insert_many {
     ($conn:expr, $table:expr, $rows:expr) => {{
         let conn: &mut $crate::postgres::Conn = $conn;
@@ -29,15 +29,15 @@ macro_rules! insert_many {
     }};
 }
 
-/// The ids of the next leads, so many of them, between commas.
+/// The ids of the next `count` leads, between commas.
 pub(crate) fn next_leads(count: usize) -> String {
     format!("array_to_string(ARRAY(SELECT nextval('leads_id_seq') FROM generate_series(1, {count})), ',')")
 }
 
-/// How many rows one statement is given: it has at most 65,535 parameters.
+/// The number of rows that one statement takes: it has at most 65,535 parameters.
 pub(crate) const ROWS_AT_ONCE: usize = 1024;
 
-/// Rows in the portions that one statement is given.
+/// Splits rows into the portions that one statement takes.
 pub(crate) fn at_once<T>(rows: Vec<T>) -> impl Iterator<Item = Vec<T>> {
     let mut rows = rows.into_iter();
     std::iter::from_fn(move || {
@@ -46,16 +46,16 @@ pub(crate) fn at_once<T>(rows: Vec<T>) -> impl Iterator<Item = Vec<T>> {
     })
 }
 
-/// What stands before and behind the value of the condition that a record is a business's.
+/// The text around the value in the condition that a record is a business's.
 pub(crate) const OF_BUSINESS: (&str, &str) = ("business_id = ", "");
 
-/// What stands before a column that no index is to be looked up by: nothing, since the planner knows the values.
+/// A prefix that keeps a column from being looked up by an index: empty, since the planner knows the values.
 pub(crate) const NO_INDEX: &str = "";
 
-/// What stands before the id by which the rows found by an index are sorted: nothing as well.
+/// A prefix for the id by which the rows found by an index are sorted: empty as well.
 pub(crate) const SORTED: &str = "";
 
-/// `insert_for_ids!(conn, table, id, rows)` does the same, and answers the ids of the rows in order.
+/// `insert_for_ids!(conn, table, id, rows)` does the same, and returns the ids of the rows in order.
 macro_rules! insert_for_ids {
     ($conn:expr, $table:expr, $id:expr, $rows:expr) => {{
         let conn: &mut $crate::postgres::Conn = $conn;
@@ -80,7 +80,7 @@ macro_rules! insert_for_ids {
     }};
 }
 
-/// Rows that no other writer changes until the transaction ends. Their keys never change: so a transaction that stores a
+/// Rows that no other writer changes until the transaction ends. Their keys never change, so a transaction that stores a
 /// reference to them does not wait.
 macro_rules! for_no_key_update {
     ($query:expr) => {
@@ -88,15 +88,15 @@ macro_rules! for_no_key_update {
     };
 }
 
-/// The columns of a row, read behind a change that locks it until the transaction ends: a query that locks computes its columns
-/// first.
+/// The columns of a row, read after a change that locks it until the transaction ends. A query that locks would compute its
+/// columns before it has the lock.
 macro_rules! read_locked {
     ($row:expr, $change:expr, $columns:expr) => {
         $crate::statement::Prepare::prepared(diesel::update($row).set($change).returning($columns))
     };
 }
 
-/// Rows that no other writer has locked; until the transaction ends no other one gets them.
+/// Rows that no other writer has locked. No other writer gets them until the transaction ends.
 macro_rules! skip_locked {
     ($query:expr) => {
         $query.for_update().skip_locked()
@@ -110,7 +110,7 @@ macro_rules! for_key_share {
     };
 }
 
-/// Rows that no other writer changes now or until the transaction ends, and that others may share-lock too.
+/// Rows that no other writer changes now or until the transaction ends. Others may share-lock them too.
 macro_rules! share_unlocked {
     ($query:expr) => {
         $query.for_share().skip_locked()
@@ -124,16 +124,16 @@ macro_rules! for_update {
     };
 }
 
-/// What a row has in the columns of `$values`: that is not asked for, since the server itself compares what a change names
-/// with what is stored.
+/// A row's stored values of the columns of `$values`. They are not read, since the server itself compares the columns of a change
+/// with the stored ones.
 macro_rules! stored {
     ($conn:expr, $row:expr, $values:ty) => {
         forecourt_kernel::StoreResult::Ok(None::<$values>)
     };
 }
 
-/// The timeline of the database's server, which a promotion raises. A standby has none of its own, nor has a server that calls itself
-/// PostgreSQL and has no log of its own.
+/// Returns the timeline of the database's server, which a promotion raises. A standby has none, nor has a server that is
+/// compatible with PostgreSQL but has no such log.
 pub(crate) async fn timeline(conn: &mut super::Conn) -> StoreResult<Option<String>> {
     let found = diesel::select(sql::<Nullable<Text>>(super::timeline::TIMELINE)).get_result(conn);
     match found.await {
@@ -145,7 +145,7 @@ pub(crate) async fn timeline(conn: &mut super::Conn) -> StoreResult<Option<Strin
     }
 }
 
-/// What the database's server takes the time to be, in milliseconds since the epoch.
+/// Returns the time of the database's server, in milliseconds since the epoch.
 pub(crate) async fn clock(conn: &mut super::Conn) -> StoreResult<Option<i64>> {
     let now = sql::<BigInt>("(extract(epoch FROM clock_timestamp()) * 1000)::bigint");
     diesel::select(now).get_result(conn).await.map(Some)

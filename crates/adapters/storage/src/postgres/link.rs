@@ -1,8 +1,8 @@
 //! A connection to the server, over the driver itself.
 //!
-//! diesel-async has one too. It hides the SQLSTATE of an error, of which then only a text remains that may be in any language; it keeps
-//! as many statements prepared as there are texts; and where many statements are sent one behind the other, it does not say in which order
-//! they leave.
+//! diesel-async has one too, with three faults. It hides the SQLSTATE of an error and leaves only a text, which may be in any
+//! language. It keeps as many statements prepared as there are texts. And it does not define the order in which several
+//! statements leave that are sent without waiting.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -32,7 +32,8 @@ use tokio_postgres::types::private::BytesMut;
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type};
 use tokio_postgres::{Client, SimpleQueryMessage, Socket, Statement};
 
-/// How many statements of a connection stay prepared. Each takes some kilobytes at the server; the program has fewer that it sends often.
+/// The maximum number of a connection's statements that stay prepared. Each takes some kilobytes at the server. The program sends
+/// fewer than this often.
 const MAX_PREPARED: usize = 250;
 
 /// A connection, and the statements that are prepared on it.
@@ -40,21 +41,21 @@ pub(super) struct Link {
     client: Client,
     driver: AbortHandle,
     prepared: Mutex<Prepared>,
-    /// The latest refusal of the server.
+    /// The server's latest refusal.
     refusal: Mutex<Option<SqlState>>,
     instrumentation: Mutex<DynInstrumentation>,
-    /// A transaction has to say that its commit waits for the disk.
+    /// Each transaction has to set that its commit waits for the disk.
     is_relaxed: bool,
-    /// For migrations alone.
+    /// Used by migrations alone.
     transaction: AnsiTransactionManager,
 }
 
-/// Whether a commit is confirmed before it is on the disk, unless the session or the transaction says otherwise: as the server, its
-/// database or the role is set.
+/// Finds out if a commit is confirmed before it is on the disk, unless the session or the transaction sets otherwise. The server,
+/// its database or the role may have it so.
 const IS_RELAXED: &str = "SELECT 'yes' FROM pg_settings WHERE name = 'synchronous_commit' AND reset_val = 'off'";
 
 impl Link {
-    /// Has the connection served by a task of the present runtime.
+    /// Has a task of the present runtime serve the connection.
     pub(super) fn new<S>(client: Client, connection: tokio_postgres::Connection<Socket, S>) -> Self
     where
         S: TlsStream + Unpin + Send + 'static,
@@ -72,7 +73,7 @@ impl Link {
     }
 
     /// Sets the connection up.
-    pub(super) async fn greet(&mut self, greeting: &str) -> QueryResult<()> {
+    pub(super) async fn handshake(&mut self, greeting: &str) -> QueryResult<()> {
         self.batch(greeting).await?;
         self.is_relaxed = !self.texts(IS_RELAXED).await?.is_empty();
         if self.is_relaxed {
@@ -81,8 +82,8 @@ impl Link {
         Ok(())
     }
 
-    /// What begins a transaction. It says itself that its commit waits for the disk: behind a pooler the session may be another one than
-    /// the one that was set up.
+    /// The statement that begins a transaction. It sets by itself that the commit waits for the disk: a pooler may have given
+    /// this session another connection than the one that was set up.
     pub(super) const fn begin(&self) -> &'static str {
         if self.is_relaxed {
             "BEGIN; SET LOCAL synchronous_commit = on"
@@ -91,7 +92,7 @@ impl Link {
         }
     }
 
-    /// The first column of what a query without parameters finds.
+    /// Returns the first column of the rows of a query without parameters.
     pub(super) async fn texts(&self, query: &str) -> QueryResult<Vec<String>> {
         let found = self.client.simple_query(query).await;
         let found = found.map_err(|error| self.failure(&error))?;
@@ -102,31 +103,31 @@ impl Link {
         Ok(found.into_iter().filter_map(text).collect())
     }
 
-    /// Whether it is over.
+    /// Returns `true` if the connection is closed.
     pub(super) fn is_closed(&self) -> bool {
         self.client.is_closed()
     }
 
-    /// The code of the server's latest refusal, once.
+    /// Takes the code of the server's latest refusal.
     pub(super) fn take_refusal(&self) -> Option<SqlState> {
         lock(&self.refusal).take()
     }
 
-    /// Runs statements without parameters, which are sent when the future is first polled.
+    /// Runs statements without parameters. They are sent when the future is first polled.
     pub(super) async fn batch(&self, statements: &str) -> QueryResult<()> {
         self.observe(InstrumentationEvent::start_query(&StrQueryHelper::new(statements)));
         let done = self.client.batch_execute(statements).await;
         done.map_err(|error| self.failure(&error))
     }
 
-    /// Runs a statement; answers how many rows it changed.
+    /// Runs a statement; returns the number of rows that it changed.
     pub(super) async fn execute(&self, request: QueryResult<Request>) -> QueryResult<usize> {
         let request = request?;
         let statement = self.statement(&request).await?;
         self.execute_with(statement, request).await
     }
 
-    /// Runs a statement; answers all its rows.
+    /// Runs a statement; returns all its rows.
     pub(super) async fn load(&self, request: QueryResult<Request>) -> QueryResult<Vec<PgRow>> {
         let request = request?;
         let statement = self.statement(&request).await?;
@@ -142,7 +143,7 @@ impl Link {
         PgRow::all(rows)
     }
 
-    /// Sends statements one behind the other without waiting for an answer, and then waits for all.
+    /// Sends statements one after another without waiting for an answer, and then waits for all answers.
     ///
     /// # Errors
     /// The first failure.
@@ -186,7 +187,7 @@ impl Link {
         usize::try_from(changed).map_err(|error| QueryError::DeserializationError(error.into()))
     }
 
-    /// The statement, if it stays prepared.
+    /// Returns the prepared statement, if it is one that stays prepared.
     async fn statement(&self, request: &Request) -> QueryResult<Option<Statement>> {
         self.observe(InstrumentationEvent::start_query(&StrQueryHelper::new(&request.sql)));
         if !request.is_kept {
@@ -226,7 +227,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Statements by their texts. The one that was used the longest ago makes room for another.
+/// Prepared statements by their texts. The least recently used one makes room for another.
 #[derive(Default)]
 struct Prepared {
     statements: HashMap<String, (Statement, u64)>,
@@ -291,7 +292,7 @@ impl Request {
     }
 }
 
-/// The tables have built-in types alone, whose codes are known.
+/// A look-up of types that never finds any: the tables have built-in types alone, whose codes are known.
 struct BuiltInTypes;
 
 impl PgMetadataLookup for BuiltInTypes {
@@ -301,7 +302,7 @@ impl PgMetadataLookup for BuiltInTypes {
     }
 }
 
-/// A value in the form in which it is sent.
+/// A value in its wire format.
 #[derive(Debug)]
 struct Parameter(Option<Vec<u8>>);
 
@@ -408,7 +409,7 @@ impl<'a> Field<'a, Pg> for PgField<'a> {
     }
 }
 
-/// A value in the form in which it came.
+/// A value in its wire format, as received.
 struct Bytes<'a>(Option<&'a [u8]>);
 
 impl<'a> FromSql<'a> for Bytes<'a> {
@@ -425,7 +426,7 @@ impl<'a> FromSql<'a> for Bytes<'a> {
     }
 }
 
-/// A failure as diesel knows it. Its kinds are few: one that may succeed at another time is a lost connection.
+/// Translates a failure into diesel's kinds. These are few: a failure that may pass is a lost connection.
 fn failure(error: &tokio_postgres::Error) -> QueryError {
     match error.as_db_error() {
         Some(refusal) => match kind(refusal.code()) {
@@ -444,7 +445,7 @@ fn failure(error: &tokio_postgres::Error) -> QueryError {
     }
 }
 
-/// What kind of failure a SQLSTATE is.
+/// Returns the kind of failure of a SQLSTATE.
 fn kind(code: &SqlState) -> DatabaseErrorKind {
     match *code {
         SqlState::UNIQUE_VIOLATION => DatabaseErrorKind::UniqueViolation,
@@ -466,8 +467,8 @@ fn kind(code: &SqlState) -> DatabaseErrorKind {
     }
 }
 
-/// Whether a code is of a class that is no fault of the statement: a lost connection, too little of something, an operator's or a
-/// bound's intervention, the system's or the server's own failure.
+/// Returns `true` for a code whose class is no fault of the statement. These are a lost connection, a lack of resources, an
+/// intervention by an operator or a bound, and a failure of the system or the server.
 fn is_outage(code: &str) -> bool {
     ["08", "53", "57", "58", "XX"]
         .iter()
@@ -475,14 +476,14 @@ fn is_outage(code: &str) -> bool {
         || code == "25P04"
 }
 
-/// Whether what failed hinders every write: the database is read-only, or the disk full or failing. It is a suspicion, which readiness
-/// looks into.
+/// Returns `true` if a failure prevents every write: the database is read-only, or the disk is full or failing. It is a
+/// suspicion, which the readiness check examines.
 pub(super) fn hinders_writing(code: &SqlState) -> bool {
     *code == SqlState::READ_ONLY_SQL_TRANSACTION
         || ["53", "58", "XX"].iter().any(|class| code.code().starts_with(class))
 }
 
-/// What the server says of a failure.
+/// The server's message about a failure.
 struct Refusal(DbError);
 
 impl DatabaseErrorInformation for Refusal {
@@ -551,7 +552,7 @@ impl AsyncConnectionCore for Link {
     }
 }
 
-/// What migrations are run by.
+/// The interface that migrations run on.
 impl AsyncConnection for Link {
     type TransactionManager = AnsiTransactionManager;
 

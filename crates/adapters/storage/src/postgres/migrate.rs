@@ -1,7 +1,7 @@
 //! Brings the schema of a database up to date, and its statistics.
 //!
-//! Servers of the version before go on meanwhile. So no statement waits long for a lock, since all others of the table queue behind one that
-//! waits; indexes are built concurrently; and nothing that the version before reads or writes goes.
+//! Servers of the version before go on during it. So no statement waits long for a lock, since all other statements on the table
+//! queue after one that waits. Indexes are built concurrently. And nothing is dropped that the version before reads or writes.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -26,25 +26,25 @@ use crate::version_check::LEAST_VERSION;
 
 pub(super) const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../../../migrations/postgres");
 
-/// Names the lock: "forecourt" read as digits of base 36.
+/// The key of the lock: "forecourt" read as digits of base 36.
 const LOCK: i64 = 44_257_029_514_697;
 
-/// How often a server looks whether another one is done.
+/// The interval at which a server tries again to take the lock that another holds.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-/// How long a migration waits for a lock, and all who come after it for the same table.
+/// The wait of a migration for a lock. All later statements on the same table wait as long.
 const LOCK_TIMEOUT: &str = "SET lock_timeout = '2s'";
 
-/// An index that is built concurrently waits for transactions to end, and nobody waits for it meanwhile.
+/// No bound: an index that is built concurrently waits for transactions to end, and nothing waits for it meanwhile.
 const NO_LOCK_TIMEOUT: &str = "SET lock_timeout = 0";
 
-/// How long the others have their way before the next try.
+/// The pause before the next try, in which other statements proceed.
 const RETRY_INTERVAL: Duration = Duration::from_secs(2);
 
-/// For how long a migration is tried.
-const PATIENCE: Duration = Duration::from_mins(10);
+/// The time for which a migration is tried.
+const TIMEOUT: Duration = Duration::from_mins(10);
 
-/// Runs what is missing, under a lock that the server gives back when this connection ends, however it ends.
+/// Runs the missing migrations, under a lock that the server releases when this connection ends, for whatever reason.
 pub(super) async fn run<S>(endpoint: &Arc<Endpoint>, wait: Duration, source: S) -> Result<Vec<String>, MigrateError>
 where
     S: MigrationSource<Pg> + Send + 'static,
@@ -78,7 +78,7 @@ fn run_pending<S: MigrationSource<Pg>>(
     Ok(versions)
 }
 
-/// Runs a migration, again and again while others hold what it has to lock.
+/// Runs a migration, again and again while other connections hold a lock that it needs.
 fn run_one(mut link: Link, migration: &dyn Migration<Pg>, runtime: &Handle) -> Result<Link, MigrateError> {
     let name = migration.name().to_string();
     let is_in_transaction = migration.metadata().run_in_transaction();
@@ -103,7 +103,7 @@ fn run_one(mut link: Link, migration: &dyn Migration<Pg>, runtime: &Handle) -> R
         if !is_locked {
             return Err(MigrateError::Failed(failure));
         }
-        if begun.elapsed() > PATIENCE {
+        if begun.elapsed() > TIMEOUT {
             return Err(MigrateError::Locked(name));
         }
         tracing::warn!(
@@ -114,7 +114,7 @@ fn run_one(mut link: Link, migration: &dyn Migration<Pg>, runtime: &Handle) -> R
     }
 }
 
-/// Drops what is left of an index whose building was broken off. The migration has the name of the index.
+/// Drops the remains of an index whose building was interrupted. The migration has the name of the index.
 async fn drop_torn_index(link: &mut Link, migration: &str) -> Result<(), MigrateError> {
     let Some((_, index)) = migration.split_once('_') else {
         return Ok(());
@@ -130,7 +130,7 @@ async fn drop_torn_index(link: &mut Link, migration: &str) -> Result<(), Migrate
     Ok(())
 }
 
-/// Gathers statistics at once, and marks all-visible pages, so that an index alone answers.
+/// Gathers statistics at once, and marks all-visible pages, so that an index alone can answer.
 pub(super) async fn analyze(endpoint: &Arc<Endpoint>, wait: Duration) -> StoreResult<()> {
     let tables = "leads, lead_vehicles, contacts, vehicles, vehicle_facts, vehicle_channels, vehicle_tags";
     let link = connect(endpoint, wait).await?;
@@ -139,7 +139,7 @@ pub(super) async fn analyze(endpoint: &Arc<Endpoint>, wait: Duration) -> StoreRe
         .map_err(store_error)
 }
 
-/// A connection whose statements may take as long as they need.
+/// Makes a connection whose statements have no time limit.
 async fn connect(endpoint: &Arc<Endpoint>, wait: Duration) -> StoreResult<Link> {
     let connected = timeout(wait, Arc::clone(endpoint).connect()).await;
     let link = connected
@@ -149,10 +149,10 @@ async fn connect(endpoint: &Arc<Endpoint>, wait: Duration) -> StoreResult<Link> 
     Ok(link)
 }
 
-/// What is done here may have to look at every row.
+/// No bounds: a statement of a migration may have to read every row.
 const UNBOUNDED: &str = "SET statement_timeout = 0; SET lock_timeout = 0; SET idle_in_transaction_session_timeout = 0";
 
-/// Takes the lock. A statement that waits for it would be waited for by an index that the other server builds concurrently.
+/// Takes the lock. It polls, since a concurrent index build of the other server would wait for a statement that waits.
 async fn lock(link: &mut Link) -> Result<(), MigrateError> {
     let mut waits = false;
     loop {

@@ -22,14 +22,14 @@ use std::time::Duration;
 use diesel::migration::MigrationSource;
 use forecourt_kernel::{BusinessId, StoreResult};
 
-pub use conn::{Conn, Flight};
+pub use conn::{Conn, Pipeline};
 pub use pool::Reader;
 pub use session::Session;
 
 use crate::config::Config;
 use crate::error::{MigrateError, OpenError};
 use crate::pool::{Effort, PoolStatus, WriteStats};
-use crate::shares::{OWN_TURNS, Shares};
+use crate::shares::{OWN_TURNS, TenantLimiter};
 use crate::state::DatabaseState;
 use crate::totals::Totals;
 use crate::version_check::VersionCheck;
@@ -40,24 +40,24 @@ use readiness::{Faults, Probe};
 /// The backend that the queries are checked against.
 pub type Db = diesel::pg::Pg;
 
-/// How many transactions of one business a server runs at once. They wait for one another at the business's counters: in this
-/// process that costs nothing, at the server it costs each of them a connection that others could use.
+/// The number of a business's transactions that a server runs at once. They wait for one another at the business's counters. In
+/// this process that costs nothing; at the server it costs each of them a connection that others could use.
 const WRITERS_OF_A_BUSINESS: usize = 2;
 
-/// A database, with connections of its own that are made as they are needed. Clones share them.
+/// A database, with connections of its own that are made as needed. Clones share them.
 #[derive(Clone)]
 pub struct Engine {
     shared: Arc<Shared>,
     pool: Pool,
 }
 
-/// What all handles on one database have in common.
+/// The state that all handles on one database share.
 struct Shared {
     config: Config,
     endpoint: Arc<Endpoint>,
     registry: Registry,
-    /// Those who write, by business.
-    writers: Shares,
+    /// The callers that write, by business.
+    writers: TenantLimiter,
     faults: Arc<Faults>,
     probe: Probe,
     totals: Arc<Totals>,
@@ -72,7 +72,7 @@ impl Engine {
             endpoint: Arc::new(Endpoint::new(&config.url, config)?),
             config: config.clone(),
             registry: Registry::default(),
-            writers: Shares::new(WRITERS_OF_A_BUSINESS),
+            writers: TenantLimiter::new(WRITERS_OF_A_BUSINESS),
             faults: Arc::default(),
             probe: Probe::default(),
             totals: Arc::default(),
@@ -82,13 +82,13 @@ impl Engine {
         Self::with_pool(Arc::new(shared))
     }
 
-    /// The same database, by connections of the caller's own.
+    /// Returns a handle on the same database, with connections of its own.
     ///
-    /// A connection is served by a task of the runtime that made it: on another runtime each statement costs a wake-up
-    /// across threads. So each worker with a runtime of its own takes a handle of its own.
+    /// A connection is served by a task of the runtime that made it. On another runtime each statement costs a wake-up across
+    /// threads, so each worker with a runtime of its own takes a handle of its own.
     #[must_use]
     pub fn for_worker(&self) -> Self {
-        // What could be set up once can be set up again; if not, sharing is slower and no less right.
+        // The set-up worked once, so it works again. If not, sharing is slower but just as right.
         Self::with_pool(Arc::clone(&self.shared)).unwrap_or_else(|_| self.clone())
     }
 
@@ -128,7 +128,7 @@ impl Engine {
         Ok(versions)
     }
 
-    /// A connection to read with. Each statement sees the newest commit.
+    /// Takes a connection to read with. Each statement sees the newest commit.
     ///
     /// # Errors
     /// `Unavailable` if none comes free in time, or the server cannot be reached.
@@ -136,7 +136,7 @@ impl Engine {
         self.read_for(None, effort).await
     }
 
-    /// As [`read`](Self::read), out of the share of the business that it is for.
+    /// As [`read`](Self::read), within the share of the business.
     ///
     /// # Errors
     /// As [`read`](Self::read); too many of the business wait already.
@@ -152,7 +152,7 @@ impl Engine {
         self.begin_for(None).await
     }
 
-    /// As [`begin`](Self::begin), out of the share of the business that it is for.
+    /// As [`begin`](Self::begin), within the share of the business.
     ///
     /// # Errors
     /// As [`begin`](Self::begin); too many of the business wait already.
@@ -161,31 +161,31 @@ impl Engine {
         Session::begin(conn, place, Arc::clone(&self.shared))
     }
 
-    /// In whose order the sessions of a business go that may share a transaction.
-    pub(crate) fn turns(&self) -> Option<(Shares, Duration)> {
+    /// The queue of a business's sessions that may share a transaction, with the longest wait.
+    pub(crate) fn turns(&self) -> Option<(TenantLimiter, Duration)> {
         let turns = self.shared.writers.turns();
         Some((turns, OWN_TURNS * self.shared.config.wait))
     }
 
-    /// What is known of the lists of this database.
+    /// The cache of the totals of lists.
     pub(crate) fn totals(&self) -> &Arc<Totals> {
         &self.shared.totals
     }
 
-    /// Whether this version may write.
+    /// The check that this version may write.
     pub(crate) fn version_check(&self) -> &VersionCheck {
         &self.shared.version_check
     }
 
-    /// What this process knows of the database.
+    /// This process's knowledge of the database.
     pub(crate) fn state(&self) -> &DatabaseState {
         &self.shared.state
     }
 
-    /// Whether the server would take a write.
+    /// Checks that the server would take a write.
     ///
     /// # Errors
-    /// `Unavailable` if not, or if it does not say in time.
+    /// `Unavailable` if it would not, or does not say in time.
     pub async fn ping(&self) -> StoreResult<()> {
         let Shared {
             endpoint,
@@ -194,25 +194,25 @@ impl Engine {
             version_check,
             ..
         } = self.shared.as_ref();
-        faults.verdict.get(probe.ask(endpoint, faults, version_check)).await
+        faults.readiness.get(probe.ask(endpoint, faults, version_check)).await
     }
 
-    /// Settings of the server by which it may lose what it has confirmed.
+    /// Returns the server's settings by which it may lose confirmed writes.
     pub(crate) async fn unsafe_settings(&self) -> StoreResult<Vec<String>> {
         connect::unsafe_settings(&self.shared.endpoint).await
     }
 
-    /// Does what the database needs now and then: nothing, since the server looks after itself.
+    /// Does regular maintenance: nothing, since the server does its own.
     pub(crate) async fn maintain(&self) -> StoreResult<()> {
         Ok(())
     }
 
-    /// Does at once what the server does by itself a while after many records were loaded.
+    /// Does at once the maintenance that the server would do some time after many records were loaded.
     pub(crate) async fn analyze(&self) -> StoreResult<()> {
         migrate::analyze(&self.shared.endpoint, self.shared.config.wait).await
     }
 
-    /// How busy the connections are, those of all handles together.
+    /// The use of the connections, those of all handles together.
     #[must_use]
     pub fn pool_status(&self) -> PoolStatus {
         let status = self.shared.registry.status();
@@ -222,7 +222,7 @@ impl Engine {
         }
     }
 
-    /// How much was written, by all handles together.
+    /// The number of writes, by all handles together.
     #[must_use]
     pub fn write_stats(&self) -> WriteStats {
         self.shared.registry.write_stats()

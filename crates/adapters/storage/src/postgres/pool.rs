@@ -24,7 +24,7 @@ use super::timeline;
 use crate::config::Config;
 use crate::error::{OpenError, other, store_error, unavailable};
 use crate::pool::{Effort, PoolStatus, WriteStats};
-use crate::shares::{OWN_TURNS, Place, Shares};
+use crate::shares::{OWN_TURNS, Permit, TenantLimiter};
 use crate::state::DatabaseState;
 
 type Manager = AsyncDieselConnectionManager<Link>;
@@ -33,11 +33,11 @@ type Manager = AsyncDieselConnectionManager<Link>;
 #[derive(Clone)]
 pub(super) struct Pool {
     connections: deadpool::Pool<Link>,
-    /// For everything between asking and having: a free place, a connection, its set-up.
+    /// The longest time for all steps of a checkout: a free place, a connection, its set-up.
     wait: Duration,
-    /// Half of the connections at most are lent to the readers of one business.
-    readers: Shares,
-    /// A quarter of the connections is never lent to writers, who may wait for one another.
+    /// Lends at most half of the connections to the readers of one business.
+    readers: TenantLimiter,
+    /// Keeps a quarter of the connections from writers, which may wait for one another.
     writers: Arc<Semaphore>,
     faults: Arc<Faults>,
 }
@@ -67,19 +67,19 @@ impl Pool {
         let size = config.pool_size.max(1);
         let connections = deadpool::Pool::builder(manager)
             .max_size(size)
-            // What the server keeps for a connection that was just used is still in its processor's cache.
+            // The server's data for a recently used connection is still in its processor's cache.
             .queue_mode(::deadpool::managed::QueueMode::Lifo)
             .build();
         Ok(Self {
             connections: connections.map_err(|error| OpenError::Pool(error.into()))?,
             wait: config.wait,
-            readers: Shares::new(size / 2),
+            readers: TenantLimiter::new(size / 2),
             writers: Arc::new(Semaphore::new(size - size / 4)),
             faults: Arc::clone(faults),
         })
     }
 
-    /// A connection to read with.
+    /// Takes a connection to read with.
     pub(super) async fn reader(&self, business: Option<BusinessId>) -> StoreResult<Reader> {
         let place = self
             .readers
@@ -92,11 +92,11 @@ impl Pool {
         })))
     }
 
-    /// A connection to write with, for one who has a place among `writers`.
+    /// Takes a connection to write with, for a caller with a place among `writers`.
     pub(super) async fn writer(
         &self,
         business: Option<BusinessId>,
-        writers: &Shares,
+        writers: &TenantLimiter,
     ) -> StoreResult<(Conn, WriterPlace)> {
         let place = writers.take(business, Instant::now() + OWN_TURNS * self.wait).await?;
         let deadline = Instant::now() + self.wait;
@@ -123,10 +123,10 @@ impl Pool {
     }
 }
 
-/// A place among those who write, which is given back when it is dropped.
+/// A place among the writers, which is given back when it is dropped.
 pub(super) struct WriterPlace {
     _permit: OwnedSemaphorePermit,
-    _place: Option<Place>,
+    _place: Option<Permit>,
 }
 
 fn pool_error(error: PoolError) -> StoreError {
@@ -146,11 +146,12 @@ fn pool_error(error: PoolError) -> StoreError {
 /// A connection to read with, which goes back when it is dropped.
 pub struct Reader(ScopeGuard<Lent, fn(Lent)>);
 
-/// The connection, and its place among those who read.
-type Lent = (Conn, Option<Place>);
+/// The connection, and its place among the readers.
+type Lent = (Conn, Option<Permit>);
 
 impl Reader {
-    /// Whether statements of this effort may run on it. Always: the database server runs them, on no thread of ours.
+    /// Returns `true` if statements of this effort may run on it. That is always so: the database server runs them, on no thread
+    /// of ours.
     pub(crate) const fn suits(&self, _effort: Effort) -> bool {
         true
     }
@@ -170,16 +171,16 @@ impl DerefMut for Reader {
     }
 }
 
-/// Knows every pool that there is, for the gauges.
+/// Knows every pool, for the gauges.
 #[derive(Default)]
 pub(super) struct Registry {
-    pools: Mutex<Vec<Known>>,
+    pools: Mutex<Vec<RegisteredPool>>,
     commits: AtomicU64,
 }
 
-struct Known {
+struct RegisteredPool {
     connections: ::deadpool::managed::WeakPool<Manager>,
-    readers: Shares,
+    readers: TenantLimiter,
 }
 
 impl Registry {
@@ -191,10 +192,13 @@ impl Registry {
         state: &Arc<DatabaseState>,
     ) -> Result<Pool, OpenError> {
         let pool = Pool::new(endpoint, config, faults, state)?;
-        self.pools.lock().unwrap_or_else(PoisonError::into_inner).push(Known {
-            connections: pool.connections.weak(),
-            readers: pool.readers.clone(),
-        });
+        self.pools
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(RegisteredPool {
+                connections: pool.connections.weak(),
+                readers: pool.readers.clone(),
+            });
         Ok(pool)
     }
 

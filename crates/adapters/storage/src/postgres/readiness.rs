@@ -1,4 +1,4 @@
-//! Whether the database would take a write.
+//! The check that the database would take a write.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,33 +14,34 @@ use tokio_postgres::error::SqlState;
 use super::connect::Endpoint;
 use super::link::{Link, hinders_writing};
 use crate::error::{store_error, unavailable};
-use crate::readiness::Verdict;
+use crate::readiness::ReadinessCache;
 use crate::version_check::{LEAST_VERSION, VersionCheck};
 
-/// Whether writes have failed lately for a reason that hinders all of them.
+/// A note of recent failures that prevent every write.
 #[derive(Default)]
 pub(super) struct Faults {
     noted: AtomicBool,
-    pub(super) verdict: Verdict,
+    pub(super) readiness: ReadinessCache,
 }
 
 impl Faults {
     pub(super) fn note(&self, refusal: Option<&SqlState>) {
         if refusal.is_some_and(hinders_writing) {
             self.noted.store(true, Ordering::Relaxed);
-            self.verdict.forget();
+            self.readiness.forget();
         }
     }
 }
 
-/// Asks the server by a connection of its own, which neither waits for those that requests use nor takes any from them.
+/// Asks the server by a connection of its own. It neither waits for the connections of requests nor takes any from them.
 #[derive(Default)]
 pub(super) struct Probe {
     kept: Mutex<Option<Link>>,
 }
 
 impl Probe {
-    /// Asks on the connection that is kept for it, or on a new one. One that failed, or was given up on, is closed.
+    /// Asks on the connection that is kept for it, or on a new one. A connection that failed, or whose answer was not awaited, is
+    /// closed.
     ///
     /// # Errors
     /// `Unavailable` if the server would take no write, or does not answer.
@@ -57,7 +58,7 @@ impl Probe {
             *kept = Some(link);
             return version_check.verdict();
         }
-        // The connection may have been what failed.
+        // The failure may be the connection's.
         let mut link = Arc::clone(endpoint)
             .connect()
             .await
@@ -68,7 +69,7 @@ impl Probe {
     }
 }
 
-/// Whether the server answers, and would take a write.
+/// Checks that the server answers, and would take a write.
 async fn takes_writes(link: &mut Link, faults: &Faults, version_check: &VersionCheck) -> StoreResult<()> {
     let read_only = sql::<Bool>("(pg_is_in_recovery() OR current_setting('transaction_read_only')::bool)");
     let read_only: bool = RunQueryDsl::get_result(diesel::select(read_only), link)
@@ -84,14 +85,15 @@ async fn takes_writes(link: &mut Link, faults: &Faults, version_check: &VersionC
     if AtomicBool::load(noted, Ordering::Relaxed) {
         match room(link).await {
             Err(error) if link.take_refusal().as_ref().is_some_and(hinders_writing) => return Err(store_error(error)),
-            // That this role may not do so says nothing of the disk.
+            // A role without the right to do so shows nothing about the disk.
             Ok(()) | Err(_) => noted.store(false, Ordering::Relaxed),
         }
     }
     Ok(())
 }
 
-/// Writes as much as makes a file grow, and takes it back. Only a table of its own has no free room within.
+/// Writes enough to make a file grow, and rolls it back. It needs a table of its own, since existing ones may have free space
+/// inside.
 async fn room(link: &Link) -> Result<(), QueryError> {
     let asked = link
         .batch(

@@ -16,8 +16,8 @@ use crate::pool::Effort;
 
 /// A unit of work: a transaction on a connection of its own.
 ///
-/// Dropped uncommitted, it is rolled back in the background, on the same connection; until that is done the connection and the place among
-/// the writers are still its own.
+/// Dropped uncommitted, it is rolled back in the background, on the same connection. Until that is done it keeps the connection
+/// and the place among the writers.
 pub struct Session {
     work: ScopeGuard<Work, fn(Work)>,
     shared: Arc<Shared>,
@@ -29,8 +29,8 @@ struct Work {
 }
 
 impl Session {
-    /// Sends `BEGIN` and does not wait for the answer, which saves a round trip: the server takes statements in order, and what
-    /// kept it from beginning (a lost connection, in practice) keeps it from the next statement too, or else from the commit.
+    /// Sends `BEGIN` and does not wait for the answer, which saves a round trip. The server takes statements in order: a cause
+    /// that keeps it from beginning (in practice, a lost connection) also fails the next statement or else the commit.
     pub(super) fn begin(conn: Conn, place: WriterPlace, shared: Arc<Shared>) -> StoreResult<Self> {
         let mut session = Self {
             work: scopeguard::guard(Work { conn, place }, |Work { conn, place }| conn.abandon(place)),
@@ -43,18 +43,17 @@ impl Session {
         }
     }
 
-    /// Ends the work. When this answers `Ok`, all of it is as durable as the server's `synchronous_commit` says, and at least on its disk.
+    /// Ends the work. After `Ok` all of it is as durable as the server's `synchronous_commit` says, and at least on its disk.
     ///
     /// # Errors
-    /// `Conflict` if it has to be run again; `Other` if a statement failed before and the failure was passed over, since such a
-    /// transaction can only be rolled back (to a savepoint, perhaps). After `Unavailable` it is unknown whether the work was
-    /// kept.
+    /// `Conflict` if it has to be run again. `Other` if a statement failed before and the failure was ignored: such a transaction
+    /// can only be rolled back (perhaps to a savepoint). After `Unavailable` it is unknown if the work was kept.
     pub async fn commit(mut self) -> StoreResult<()> {
         self.run(&END.join("; ")).await?;
         self.committed().await
     }
 
-    /// Ends the work after a flight that committed it.
+    /// Ends the work after a pipeline that committed it.
     ///
     /// # Errors
     /// None.
@@ -74,8 +73,8 @@ impl Session {
         Ok(())
     }
 
-    /// Ends the work as if it had never begun, in the background. All that the session read was committed: no statement sees what
-    /// another transaction has not committed.
+    /// Ends the work as if it had never begun, in the background. Everything that the session read was committed: no statement
+    /// sees uncommitted work of another transaction.
     ///
     /// # Errors
     /// None; the other engine has some.
@@ -89,7 +88,7 @@ impl Session {
     /// # Errors
     /// As any statement.
     pub async fn savepoint(&mut self) -> StoreResult<()> {
-        // As for BEGIN: what keeps it from being marked keeps the next statement from running.
+        // As for BEGIN: a cause that stops it stops the next statement too.
         self.run("SAVEPOINT inner_point").now_or_never().unwrap_or(Ok(()))
     }
 
@@ -109,7 +108,7 @@ impl Session {
         self.run("RELEASE inner_point").await
     }
 
-    /// Says what the next statements will cost, which is the server's concern alone.
+    /// Declares the cost of the next statements, which only the server is concerned with.
     pub fn set_effort(&mut self, _effort: Effort) {}
 
     async fn run(&mut self, sql: &str) -> StoreResult<()> {

@@ -13,8 +13,8 @@ use crate::state::DatabaseState;
 pub(super) const TIMELINE: &str =
     "CASE WHEN pg_is_in_recovery() THEN NULL ELSE left(pg_walfile_name(pg_current_wal_lsn()), 8) END";
 
-/// Begins a new epoch where the server has another timeline than this process has seen, before anything else is read on the
-/// connection: numbers that the former server gave out may be given a second time. Of several processes one begins it.
+/// Begins a new epoch where the server has another timeline than this process has seen. That comes before any other read on the
+/// connection, since numbers of the former server may be given a second time. Of several processes one begins it.
 pub(super) async fn verify(conn: &mut Link, state: &DatabaseState) -> QueryResult<()> {
     let Some(seen) = state.timeline() else { return Ok(()) };
     let found: Option<String> = diesel::select(sql::<Nullable<Text>>(TIMELINE)).get_result(conn).await?;

@@ -1,4 +1,4 @@
-//! How a connection is encrypted, as the address says. The modes are libpq's.
+//! The encryption of a connection, as the address says. The modes are libpq's.
 //!
 //! | `sslmode` | encrypted | the server's certificate |
 //! | --- | --- | --- |
@@ -8,8 +8,8 @@
 //! | `verify-ca` | yes | is signed by one of the public authorities, or of those in `sslrootcert` |
 //! | `verify-full` | yes | that, and it is the host's |
 //!
-//! What does not check the certificate is no protection from one who stands between. A database with a certificate of its own
-//! names the authority's file: `?sslmode=verify-full&sslrootcert=/etc/forecourt/database-ca.pem`.
+//! A mode that does not check the certificate gives no protection from an attacker in between. A database with a certificate of
+//! its own names the authority's file: `?sslmode=verify-full&sslrootcert=/etc/forecourt/database-ca.pem`.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::error::OpenError;
 
-/// What the address says about encryption.
+/// The address's settings of encryption.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Security {
     demand: Demand,
@@ -43,7 +43,7 @@ enum Demand {
     VerifyFull,
 }
 
-/// Takes out of an address what the driver does not know.
+/// Takes the parameters out of an address that the driver does not know.
 pub(super) fn split(url: &str) -> Result<(String, Security), OpenError> {
     let mut security = Security {
         demand: Demand::Prefer,
@@ -85,7 +85,7 @@ impl Security {
         }
     }
 
-    /// Whether no other machine can stand in for the host.
+    /// Returns `true` if no other machine can stand in for the host.
     pub(super) fn verifies_host(&self) -> bool {
         self.demand == Demand::VerifyFull
     }
@@ -146,7 +146,7 @@ impl ServerCertVerifier for AnyName {
             .0
             .verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
         match verified {
-            // The name is looked at last.
+            // The name is checked last.
             Err(rustls::Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
             )) => Ok(ServerCertVerified::assertion()),

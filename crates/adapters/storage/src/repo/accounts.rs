@@ -41,7 +41,7 @@ async fn credential(conn: &mut Conn, key: &KeyId) -> StoreResult<Option<StoredCr
     found.map(read).transpose()
 }
 
-/// The business, if it exists.
+/// Returns the business, if it exists.
 pub(super) async fn business(conn: &mut Conn, id: BusinessId) -> StoreResult<Option<Business>> {
     let found = businesses::table
         .find(id.get())
@@ -161,11 +161,11 @@ impl AccountStore for Writing {
         if deleted == 0 {
             return Ok(());
         }
-        // Whatever else was being deleted of it goes with the rest.
+        // Any other unfinished deletion of the business goes with the rest.
         diesel::delete(deletions::table.filter(deletions::business_id.eq(id.get())))
             .execute(self.conn().await?)
             .await?;
-        // What is sent of it would go on.
+        // Its deliveries would still be sent.
         diesel::delete(webhook_queues::table.filter(webhook_queues::business_id.eq(id.get())))
             .execute(self.conn().await?)
             .await?;
@@ -243,7 +243,7 @@ fn written_networks(networks: &[IpNet]) -> Option<String> {
     (!written.is_empty()).then(|| written.join(","))
 }
 
-/// A key whose networks cannot be read is of no use, rather than good for any address.
+/// Reads a key's networks. A key whose networks cannot be read is of no use, rather than good for any address.
 fn read_networks(written: Option<&str>) -> StoreResult<Vec<IpNet>> {
     let networks = written.map(|written| written.split(',').map(str::parse).collect());
     let networks: Option<Result<Vec<IpNet>, _>> = networks;

@@ -1,4 +1,4 @@
-//! How old what is stored is, over all businesses.
+//! The age of stored records, over all businesses.
 
 use async_trait::async_trait;
 use diesel::prelude::*;
@@ -11,7 +11,7 @@ use super::webhooks::{PENDING, first_behind, first_since};
 use crate::schema::business_counters;
 use crate::statement::{RunQueryDsl, Sql};
 
-/// The stamps of the latest records of several kinds, each found without a look at all of them.
+/// The latest stamp over several kinds of records, each found by an index or in a small table.
 const NEWEST: &str = "(SELECT max(stamp) FROM (
     SELECT max(event_created) AS stamp FROM business_counters
     UNION ALL SELECT max(lead_created) FROM business_counters
@@ -66,7 +66,7 @@ impl AgeReader for Reading {
     }
 }
 
-/// As [`AgeReader::purge_quota`]. Events have no index by their stamps; within a business they are found by halving.
+/// As [`AgeReader::purge_quota`]. Events have no index by their stamps; within a business they are found by bisection.
 async fn events(session: &mut Reading, before: Timestamp, since: Timestamp) -> StoreResult<u32> {
     let counters: Vec<(i64, i64)> = business_counters::table
         .select((business_counters::business_id, business_counters::event_sequence))
@@ -92,7 +92,7 @@ async fn events(session: &mut Reading, before: Timestamp, since: Timestamp) -> S
 }
 
 fn quota(recent: i64, all: i64) -> u32 {
-    // One at least, so that a few are forgotten too.
+    // One at least, so that a few are purged too.
     let tenth = all / 10 + i64::from(all % 10 > 0);
     u32::try_from(recent.max(tenth)).unwrap_or(u32::MAX)
 }

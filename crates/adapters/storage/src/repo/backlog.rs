@@ -1,4 +1,4 @@
-//! How much waits to be sent, over all businesses.
+//! The number of deliveries and mails that wait to be sent, over all businesses.
 
 use async_trait::async_trait;
 use diesel::QueryableByName;
@@ -9,7 +9,7 @@ use forecourt_kernel::{Moment, StoreResult};
 use super::session::{Reading, Reads};
 use crate::statement::RunQueryDsl;
 
-/// In how many of the webhooks' queues the oldest delivery is looked for: those that are due first.
+/// The number of the webhooks' queues in which the oldest delivery is searched for: those that are due first.
 const QUEUES: u32 = 1_000;
 
 #[derive(QueryableByName)]
@@ -24,8 +24,8 @@ struct BacklogRow {
     mails: i64,
 }
 
-/// One statement for both engines. Counting stops at [`Backlog::MOST`] rows; the order is that of the index, so that no planner
-/// reads the table. When a queue is due says when it gets its next turn, and not since when its first delivery waits.
+/// One statement for both engines. Counting stops at [`Backlog::MOST`] rows. The order is that of the index, so that no planner
+/// reads the table. The due time of a queue is the time of its next turn, and not that of its first delivery.
 fn statement() -> String {
     let most = Backlog::MOST;
     format!(

@@ -76,8 +76,8 @@ struct ArticleRow {
     body: String,
 }
 
-/// What is written of an article, at first and at each change: both parts of its document, and beside them what lists are filtered
-/// by and when it is to be announced.
+/// The columns of an article that are written, first and at each change. They are both parts of its document, the columns that
+/// lists filter by, and the time of its announcement.
 #[derive(Insertable, AsChangeset)]
 #[diesel(table_name = articles, check_for_backend(Db), treat_none_as_null = true, treat_none_as_default_value = false)]
 struct ArticleValues {
@@ -151,7 +151,7 @@ impl TryFrom<ArticleRow> for Article {
     }
 }
 
-/// The articles that pass `filter` at `now`.
+/// Selects the articles that pass `filter` at `now`.
 fn selection(business: BusinessId, filter: &ArticleFilter, now: Timestamp) -> Selection {
     let ArticleFilter {
         status,
@@ -197,7 +197,7 @@ async fn page(
     let total = found.total;
     let rows = found.select(ArticleRow::as_select()).load(conn).await?;
     let mut page = Page::of(rows, request, total, |row: &ArticleRow| row.id).try_map(Article::try_from)?;
-    leave_out_what_is_gone(conn, business, &mut page.items).await?;
+    omit_deleted(conn, business, &mut page.items).await?;
     Ok(page)
 }
 
@@ -218,15 +218,15 @@ async fn heads(
     })
 }
 
-/// The article that a look-up found.
+/// Returns the article of a row, if there is one.
 async fn found(conn: &mut Conn, business: BusinessId, row: Option<ArticleRow>) -> StoreResult<Option<Article>> {
     let mut found: Vec<Article> = row.into_iter().map(Article::try_from).collect::<StoreResult<_>>()?;
-    leave_out_what_is_gone(conn, business, &mut found).await?;
+    omit_deleted(conn, business, &mut found).await?;
     Ok(found.pop())
 }
 
-/// Takes the ids of articles that are gone out of `related`, all of them with one look.
-async fn leave_out_what_is_gone(conn: &mut Conn, business: BusinessId, shown: &mut [Article]) -> StoreResult<()> {
+/// Takes the ids of deleted articles out of `related`, in one query for all of them.
+async fn omit_deleted(conn: &mut Conn, business: BusinessId, shown: &mut [Article]) -> StoreResult<()> {
     let related: BTreeSet<i64> = shown
         .iter()
         .flat_map(|article| article.body.related.iter().copied().map(ArticleId::get))
@@ -335,7 +335,7 @@ article_reader!(Reading);
 article_reader!(Writing);
 
 impl Writing {
-    /// Writes down which tags an article has.
+    /// Stores an article's tags.
     async fn save_tags(&mut self, business: BusinessId, article: &Article) -> StoreResult<()> {
         let conn = self.conn().await?;
         let (business_id, article_id) = (business.get(), article.id.get());

@@ -1,8 +1,7 @@
 //! Deletions that are longer than one transaction.
 //!
-//! What is deleted is gone for every reader at once; an entry of `deletions` says that there is something left to be done. Each
-//! part of it is a transaction of its own, which holds the entry: so a server that dies leaves it to any other, and no two do the
-//! same.
+//! A deleted record is gone for every reader at once; an entry of `deletions` says that work is left. Each part of that work is a
+//! transaction of its own, which locks the entry. So any other server takes over from one that dies, and no two do the same.
 
 use async_trait::async_trait;
 use diesel::prelude::*;
@@ -17,7 +16,7 @@ use crate::error::other;
 use crate::schema::{deletions, erased_people, file_removals};
 use crate::statement::RunQueryDsl;
 
-/// How many erased people are looked for in spools at once.
+/// The number of erased people that spools are searched for at once.
 const ERASED_AT_ONCE: i64 = 100;
 
 #[async_trait]

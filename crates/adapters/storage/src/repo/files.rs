@@ -102,7 +102,7 @@ async fn files_after(
 ) -> StoreResult<Vec<StoredFile>> {
     let rows: Vec<FileRow> = files::table
         .filter(files::business_id.eq(business.get()))
-        // No name is before the empty one.
+        // No name comes before the empty one.
         .filter(files::name.gt(after.map_or("", FileName::as_str)))
         .order(files::name)
         .limit(limit.into())
@@ -148,7 +148,7 @@ impl FileRegister for Writing {
     }
 
     async fn remove_files(&mut self, business: BusinessId, name: &FileName) -> StoreResult<Vec<FileName>> {
-        // Behind the key comes a hyphen, or a full stop, and then what is next in the alphabet.
+        // After the key comes a hyphen or a full stop; the bound is the next character of the alphabet.
         let sharing = files::table
             .filter(files::business_id.eq(business.get()))
             .filter(files::name.ge(format!("{}-", name.key())))

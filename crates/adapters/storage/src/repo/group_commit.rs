@@ -1,12 +1,12 @@
 //! Group commit: sessions of one business that share a transaction.
 //!
 //! The row that numbers a business's records and events stays locked until a transaction ends, so the writers of a business go
-//! one after the other. A session that holds the lock and needs nothing more from the database leaves the open transaction to
-//! the next in the queue, which adds its rows; all are written in one flight, with one commit. A session that needs statements
-//! of its own does not join: the transaction that it finds is committed without it, and it begins another.
+//! one after the other. A session that holds the lock and needs nothing more from the database leaves the open transaction to the
+//! next in the queue. That one adds its rows, and all are written in one pipeline, with one commit. A session that needs
+//! statements of its own does not join: the transaction that it finds is committed without it, and it begins another.
 //!
-//! PostgreSQL needs this: with a commit for each, 32 clients created 17 % of what pgbench did, and 33 % is the target. SQLite's
-//! writer shares its transactions one layer below.
+//! PostgreSQL needs this: with a commit for each session, 32 clients created 17 % of what pgbench did, and 33 % is the target.
+//! SQLite's writer shares its transactions one layer below.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
@@ -17,37 +17,37 @@ use tokio::time::Instant;
 
 use super::Engine;
 use super::transaction::Transaction;
-use crate::shares::{Place, Shares};
+use crate::shares::{Permit, TenantLimiter};
 use crate::sync::{Mutex, MutexGuard};
 
-/// How many sessions share a transaction at most.
+/// The number of sessions that may share a transaction.
 pub(super) const MEMBERS: usize = 64;
 
-/// For how long a business's sessions commit each for itself after a shared transaction failed.
-const APART: Duration = Duration::from_secs(1);
+/// The time for which a business's sessions commit each for itself after a shared transaction failed.
+const GROUP_BACKOFF: Duration = Duration::from_secs(1);
 
 /// The transactions that wait for the next session of their business.
 #[derive(Clone)]
 pub(crate) struct GroupCommit(Arc<Inner>);
 
 struct Inner {
-    turns: Shares,
+    turns: TenantLimiter,
     wait: Duration,
-    /// One at most for each business; touched only by the session that has the turn.
+    /// One at most for each business. Only the session that has the turn touches it.
     open: Mutex<HashMap<BusinessId, Transaction>>,
-    /// When a shared transaction of the business failed.
+    /// The time at which a shared transaction of the business failed.
     failed: Mutex<HashMap<BusinessId, Instant>>,
 }
 
 /// A session's turn: no other session of the business writes through this handle meanwhile.
-pub(super) struct Turn {
+pub(super) struct GroupTurn {
     group: GroupCommit,
     business: BusinessId,
-    place: Option<Place>,
+    place: Option<Permit>,
 }
 
 impl GroupCommit {
-    /// Where this engine's sessions share transactions, if they do.
+    /// Returns the group commit of this engine, if its sessions share transactions.
     pub(crate) fn of(engine: &Engine) -> Option<Self> {
         engine.turns().map(|(turns, wait)| {
             Self(Arc::new(Inner {
@@ -59,13 +59,13 @@ impl GroupCommit {
         })
     }
 
-    /// Waits for the business's turn; answers with the transaction that is to be joined, if there is one.
+    /// Waits for the business's turn. Returns it with the transaction to join, if there is one.
     ///
     /// # Errors
     /// `Unavailable` if it does not come in time, or too many wait already.
-    pub(super) async fn enter(&self, business: BusinessId) -> StoreResult<(Turn, Option<Transaction>)> {
+    pub(super) async fn enter(&self, business: BusinessId) -> StoreResult<(GroupTurn, Option<Transaction>)> {
         let deadline = Instant::now() + self.0.wait;
-        let turn = Turn {
+        let turn = GroupTurn {
             group: self.clone(),
             business,
             place: self.0.turns.take(Some(business), deadline).await?,
@@ -83,7 +83,7 @@ impl GroupCommit {
     }
 }
 
-impl Turn {
+impl GroupTurn {
     fn take(&self) -> Option<Transaction> {
         self.group.open().remove(&self.business)
     }
@@ -93,15 +93,17 @@ impl Turn {
         self.group.open().insert(self.business, transaction);
     }
 
-    /// How many sessions wait for theirs, as far as they may join.
+    /// The number of sessions that wait for their turn and may join.
     pub(super) fn waiting(&self) -> usize {
-        self.place.as_ref().map_or(0, Place::awaited_by).min(MEMBERS - 1)
+        self.place.as_ref().map_or(0, Permit::awaited_by).min(MEMBERS - 1)
     }
 
-    /// Whether the business's sessions go without each other for a while.
+    /// Returns `true` if the business's sessions commit each for itself for a while.
     pub(super) fn is_apart(&self) -> bool {
         let mut failed = self.group.failed();
-        let apart = failed.get(&self.business).is_some_and(|at| at.elapsed() < APART);
+        let apart = failed
+            .get(&self.business)
+            .is_some_and(|at| at.elapsed() < GROUP_BACKOFF);
         if !apart {
             failed.remove(&self.business);
         }
@@ -113,7 +115,7 @@ impl Turn {
         self.group.failed().insert(self.business, Instant::now());
     }
 
-    /// The same without a place in the queue: others may have their turns meanwhile.
+    /// Returns the same turn without a place in the queue: others may have their turns meanwhile.
     pub(super) fn without_place(&self) -> Self {
         Self {
             group: self.group.clone(),
@@ -127,9 +129,10 @@ impl Turn {
         self.place = None;
     }
 
-    /// Gives the place back at once; the future takes the transaction that is left open when those who wait now have joined it.
+    /// Gives the place back at once. The future takes the transaction that is left open, once the sessions that wait now have
+    /// joined it.
     pub(super) fn wait_for_others(mut self) -> impl Future<Output = Option<(Transaction, Self)>> + Send {
-        let requeued = self.place.take().map(Place::requeue);
+        let requeued = self.place.take().map(Permit::requeue);
         async move {
             self.place = requeued?.await.ok();
             // One that was full was committed by then.

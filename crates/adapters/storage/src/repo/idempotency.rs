@@ -1,4 +1,4 @@
-//! Answers to be given again.
+//! Answers that are stored for retries.
 
 use async_trait::async_trait;
 use diesel::prelude::*;
@@ -13,7 +13,7 @@ use crate::schema::idempotency_keys;
 use crate::secrets::SecretCipher;
 use crate::statement::RunQueryDsl;
 
-/// When an answer was given, the fingerprint of its request, and what it is.
+/// The time of an answer, the fingerprint of its request, its status and its body.
 type Stored = (i64, Vec<u8>, Option<i32>, Option<Vec<u8>>);
 
 fn outdated(now: Timestamp) -> i64 {
@@ -29,7 +29,7 @@ impl IdempotencyStore for Writing {
         now: Timestamp,
     ) -> StoreResult<KeyUse> {
         if self.transaction.buffer.has_answer(business, key.as_str()) {
-            // Given once that is committed.
+            // The answer is available once that is committed.
             return Err(StoreError::Conflict);
         }
         let row = idempotency_keys::table.find((business.get(), key.as_str()));
@@ -40,19 +40,19 @@ impl IdempotencyStore for Writing {
                 idempotency_keys::status,
                 idempotency_keys::body,
             ))
-            .get_optional(self.conn_to_look_up().await?)
+            .get_optional(self.shared_conn().await?)
             .await?;
         let Some((created, stored, status, body)) = stored else {
             return Ok(KeyUse::Free);
         };
         if created <= outdated(now) {
-            // The age is looked at again: another request may have used the key in the meantime.
+            // The age is checked again: another request may have used the key in the meantime.
             diesel::delete(row.filter(idempotency_keys::created.le(outdated(now))))
                 .execute(self.conn().await?)
                 .await?;
             return Ok(KeyUse::Free);
         }
-        // A version before stored it without a key.
+        // An earlier version stored it without a key.
         let keyed = keyed_fingerprint(self.dependencies.cipher()?, fingerprint.as_bytes());
         if stored != keyed && stored != fingerprint.as_bytes() {
             return Ok(KeyUse::Reused);
@@ -108,7 +108,7 @@ impl IdempotencyStore for Writing {
             .load(self.conn().await?)
             .await?;
         for (business, key) in &expired {
-            // The age is looked at again: a request may have claimed the key in the meantime.
+            // The age is checked again: a request may have claimed the key in the meantime.
             let row = idempotency_keys::table.find((business, key));
             diesel::delete(row.filter(idempotency_keys::created.le(outdated(now))))
                 .execute(self.conn().await?)
@@ -118,7 +118,7 @@ impl IdempotencyStore for Writing {
     }
 }
 
-/// What tells whether a request is the one that was answered: it was made of all that the request said.
+/// Computes the digest that distinguishes a request from others with its key. The fingerprint covers the whole request.
 fn keyed_fingerprint(cipher: &SecretCipher, fingerprint: &[u8]) -> [u8; 32] {
     cipher.digest("fingerprint", fingerprint)
 }

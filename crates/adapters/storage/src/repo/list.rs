@@ -1,9 +1,9 @@
-//! Lists: pages newest first, by number or behind a cursor, and how many records there are in all.
+//! Lists: pages newest first, by number or after a cursor, and the total number of records.
 //!
-//! An area says what its list is narrowed to ([`Selection`]); this finds the ids, and the area reads the rows. Each column
-//! that lists are narrowed by has an index that begins with the business and ends with the id, and which of them serves is the
-//! database's choice. A page is read by one statement. One that begins a list or follows a cursor is read as an index has it; of
-//! another one the ids are found first, in an index alone, however many come before.
+//! An area supplies its list's conditions ([`Selection`]); this finds the ids, and the area reads the rows. Each column that
+//! lists filter by has an index that begins with the business and ends with the id, and the database chooses among them. A page
+//! is read by one statement. A page at the beginning of a list or after a cursor is read in the order of an index. For another
+//! one the ids are found first, in an index alone, however many come before.
 
 use std::sync::Arc;
 
@@ -18,28 +18,28 @@ use crate::selection::{Condition, Counters, Selection, within};
 use crate::statement::{Prepare as _, RunQueryDsl, Select, Sql, Value};
 use crate::totals::{Counted, Totals};
 
-/// Of so many values of a column each is read by itself, in order, and then they are merged.
-const MERGED: usize = 16;
+/// The maximum number of a column's values up to which each is read by itself, in order, before all are merged.
+const MAX_UNION_BRANCHES: usize = 16;
 
-/// More records than this are not looked up one by one: to read all of a business takes no longer.
-const MANY: i64 = 10_000;
+/// The number of candidates that are looked up one by one. For more of them, reading all records of a business takes no longer.
+const CANDIDATE_LIMIT: i64 = 10_000;
 
-/// So many entries of an index are looked at in a fraction of a millisecond.
-const FEW: i64 = 1000;
+/// The number of index entries that are read in a fraction of a millisecond.
+const INLINE_SCAN_ROWS: i64 = 1000;
 
-/// Usual page sizes. These stand in the text of a statement, where a planner sees them.
+/// Usual page sizes. They are part of the text of a statement, so that the planner knows them.
 const USUAL_PER_PAGE: [i64; 8] = [10, 20, 25, 50, 100, 200, 250, 500];
 
 /// A page whose rows are to be read.
 pub(super) struct Found {
-    /// The statement behind its columns: it reads the rows of the page, newest first, and the first one behind it.
+    /// The statement after its columns. It reads the rows of the page, newest first, and the first row of the next one.
     from: Sql<()>,
-    /// How many records the list has; only where the page was requested by number.
+    /// The total number of records, only if the page was requested by number.
     pub(super) total: Option<i64>,
 }
 
 impl Found {
-    /// The statement that reads these columns.
+    /// Returns the statement that reads these columns.
     pub(super) fn select<C>(self, columns: C) -> Select<C> {
         Select::new(columns, self.from)
     }
@@ -51,7 +51,7 @@ pub(super) async fn find(session: &mut impl Reads, selection: &Selection, reques
     let offset = request.offset();
     let remembered = known_totals(session, selection).and_then(|totals| totals.get(selection));
     let counted = match remembered {
-        // How many there were once is good enough to plan by.
+        // An old count is good enough to plan by.
         _ if offset.is_none() && list.is_sorted() => None,
         Some(remembered) if offset.is_none() => Some(remembered),
         _ => Some(list.counted(session, remembered).await?),
@@ -67,17 +67,18 @@ pub(super) async fn find(session: &mut impl Reads, selection: &Selection, reques
         list.before = Some(cursor.id());
     }
     let limit = request.wanted();
-    // So many records are looked at in order until a page is full; the other way all that pass are sorted.
+    // In the order of ids, about `wanted * of / total` records are read until a page is full; otherwise `total` records are
+    // sorted.
     let wanted = offset.saturating_add(limit);
-    list.is_common = counted.is_some_and(|counted| {
+    list.scan_in_id_order = counted.is_some_and(|counted| {
         let Counted { total, of, .. } = counted;
         total.saturating_mul(total) > wanted.saturating_mul(of)
     });
-    if list.entries(counted.or(remembered), wanted) > FEW {
+    if list.entries(counted.or(remembered), wanted) > INLINE_SCAN_ROWS {
         session.expect_work().await?;
     }
     list.few = match counted {
-        _ if list.is_common => None,
+        _ if list.scan_in_id_order => None,
         Some(Counted { narrowed, .. }) => {
             narrowed.and_then(|which| search::candidates(selection).into_iter().nth(which))
         }
@@ -90,12 +91,12 @@ pub(super) async fn find(session: &mut impl Reads, selection: &Selection, reques
     Ok(Found { from, total })
 }
 
-/// Where the list's total may be remembered.
+/// Returns the cache of totals, if the list's total may be remembered.
 fn known_totals(session: &impl Reads, selection: &Selection) -> Option<Arc<Totals>> {
     session.totals().filter(|_| !selection.depends_on_time)
 }
 
-/// How many records of the kind the business has, and how often any was written.
+/// Returns the number of the business's records of the kind, and the number of their writes.
 async fn records(conn: &mut Conn, selection: &Selection) -> StoreResult<(i64, i64)> {
     let business = selection.business.get();
     let mut row: Sql<(BigInt, BigInt)> = match selection.kind.counters {
@@ -113,8 +114,8 @@ async fn records(conn: &mut Conn, selection: &Selection) -> StoreResult<(i64, i6
     Ok(row.unwrap_or_default())
 }
 
-/// Counts a write of a record of that kind, and by how many more the business has of them. Until the transaction ends no other
-/// one writes such records of the business. Returns which write it is.
+/// Counts a write of a record of that kind, and adds `more` to the number of such records. No other transaction writes such
+/// records of the business until this one ends. Returns the number of the write.
 pub(super) async fn count_write(conn: &mut Conn, business: BusinessId, kind: &str, more: i64) -> StoreResult<i64> {
     diesel::insert_into(record_counters::table)
         .values((
@@ -135,7 +136,7 @@ pub(super) async fn count_write(conn: &mut Conn, business: BusinessId, kind: &st
         .await
 }
 
-/// Whether the stamps of a business's records run against their numbers somewhere, since the clock was put back.
+/// Returns `true` if the stamps of some records of a business run against their numbers, after the clock was put back.
 pub(super) async fn are_stamps_unordered(conn: &mut Conn, business: BusinessId) -> StoreResult<bool> {
     let row = business_counters::table
         .find(business.get())
@@ -144,20 +145,20 @@ pub(super) async fn are_stamps_unordered(conn: &mut Conn, business: BusinessId) 
     Ok(unordered.unwrap_or_default())
 }
 
-/// A list as statements read it.
+/// A list, in the terms of its statements.
 struct List<'a> {
     selection: &'a Selection,
-    /// The ids that those have which were made then.
+    /// The range of the ids that belong to the range of creation.
     first: Option<i64>,
     last: Option<i64>,
-    /// When they were made, where that says nothing of their ids.
+    /// The range of creation, if ids do not follow it.
     created: Option<Range<i64>>,
-    /// The id that the cursor marks.
+    /// The id of the cursor.
     before: Option<i64>,
-    /// A query for the ids of few records. All that pass are among them.
+    /// A query for the ids of few records, which include all that pass.
     few: Option<Sql<BigInt>>,
-    /// Whether many records pass.
-    is_common: bool,
+    /// Records are read in the order of their ids, since many of them pass.
+    scan_in_id_order: bool,
 }
 
 impl<'a> List<'a> {
@@ -171,7 +172,7 @@ impl<'a> List<'a> {
                 created: Some(selection.created),
                 before: None,
                 few: None,
-                is_common: false,
+                scan_in_id_order: false,
             });
         }
         let first = match from {
@@ -189,17 +190,21 @@ impl<'a> List<'a> {
             created: None,
             before: None,
             few: None,
-            is_common: false,
+            scan_in_id_order: false,
         })
     }
 
-    /// Has an index find few records by themselves, if one can. Returns which.
+    /// Searches for a condition by which an index finds few records. Returns its number.
     async fn narrow(&mut self, conn: &mut Conn) -> StoreResult<Option<usize>> {
         for (number, ids) in search::candidates(self.selection).into_iter().enumerate() {
             let mut found: Sql<BigInt> = Sql::new("SELECT count(*) FROM (");
-            found.append(ids.clone()).sql(" LIMIT ").bind(MANY).sql(") AS found");
+            found
+                .append(ids.clone())
+                .sql(" LIMIT ")
+                .bind(CANDIDATE_LIMIT)
+                .sql(") AS found");
             let found: i64 = found.get_result(conn).await?;
-            if found < MANY {
+            if found < CANDIDATE_LIMIT {
                 self.few = Some(ids);
                 return Ok(Some(number));
             }
@@ -207,9 +212,9 @@ impl<'a> List<'a> {
         Ok(None)
     }
 
-    /// Counts what passes, unless that was done since the last write.
+    /// Counts the records that pass, unless that was done since the last write.
     async fn counted(&mut self, session: &mut impl Reads, remembered: Option<Counted>) -> StoreResult<Counted> {
-        // First: what is written while others are being counted makes the total outdated, and never the other way round.
+        // First: a write during the count makes the total outdated, and never the reverse.
         let epoch = session.epoch();
         let (of, writes) = records(session.conn().await?, self.selection).await?;
         if self.selection.is_all() {
@@ -242,16 +247,16 @@ impl<'a> List<'a> {
         Ok(counted)
     }
 
-    /// About how many entries of an index are looked at to find so many records.
+    /// Estimates the number of index entries to read until `wanted` records are found.
     fn entries(&self, counted: Option<Counted>, wanted: i64) -> i64 {
         let has_others = self.selection.conditions.len() > 1;
         let has_patterns = self.selection.patterns().next().is_some();
         match counted {
             _ if self.created.is_some() => i64::MAX,
             _ if self.is_sorted() && !has_others => wanted,
-            // How many pass says nothing of how many an index finds for one of the conditions.
-            _ if !self.is_common && (has_patterns || has_others && !self.is_sorted()) => i64::MAX,
-            Some(Counted { total, of, .. }) if self.is_common || self.is_sorted() => {
+            // The number of passing records is no measure of the entries that an index has for one of the conditions.
+            _ if !self.scan_in_id_order && (has_patterns || has_others && !self.is_sorted()) => i64::MAX,
+            Some(Counted { total, of, .. }) if self.scan_in_id_order || self.is_sorted() => {
                 wanted.saturating_mul(of) / total.max(1)
             }
             Some(counted) => counted.total,
@@ -259,7 +264,7 @@ impl<'a> List<'a> {
         }
     }
 
-    /// Whether an index holds what passes in the order of the ids.
+    /// Returns `true` if an index has the passing records in the order of their ids.
     fn is_sorted(&self) -> bool {
         !self.selection.conditions.iter().any(is_unordered)
     }
@@ -294,12 +299,12 @@ impl<'a> List<'a> {
         let (_, id) = self.source();
         let select = format!("SELECT {id} AS id");
         let mut ids = Sql::new("");
-        // What an index holds in the order of the ids needs no sorting; of several values each is, and they are merged.
+        // An index in the order of the ids needs no sorting. The entries of several values are each in order, and are merged.
         let is_sorted = self.is_sorted();
         match self.any_of().filter(|_| is_sorted) {
             None => {
                 ids.sql(&select)
-                    .append(self.passing(None, self.is_common && !is_sorted));
+                    .append(self.passing(None, self.scan_in_id_order && !is_sorted));
             }
             Some([]) => {
                 ids.sql(&select).append(self.passing(None, false));
@@ -317,7 +322,7 @@ impl<'a> List<'a> {
             }
         }
         ids.sql(" ORDER BY ");
-        if !is_sorted && !self.is_common && self.few.is_none() {
+        if !is_sorted && !self.scan_in_id_order && self.few.is_none() {
             ids.sql(dialect::SORTED);
         }
         ids.sql("id DESC");
@@ -328,25 +333,26 @@ impl<'a> List<'a> {
         ids
     }
 
-    /// Where ids are read: if the only filter is one whose ids another table keeps, that table is read.
+    /// The table that ids are read from, and its column. If the only filter is one whose ids another table keeps, that table is
+    /// read.
     fn source(&self) -> (&'static str, &'static str) {
         match self.selection.conditions.as_slice() {
-            // Of vehicles there are some that are in no list.
+            // Some vehicles are in no list.
             [Condition::Noted { table, id, .. }] if *table != "vehicles" => (*table, *id),
             _ => (self.selection.kind.table, "id"),
         }
     }
 
-    /// The values of which a column is to have one.
+    /// The values of a condition with several values, if there are few enough to merge.
     fn any_of(&self) -> Option<&'a [Value]> {
         self.selection.conditions.iter().find_map(|condition| match condition {
-            Condition::AnyOf(_, values) if values.len() <= MERGED => Some(values.as_slice()),
+            Condition::AnyOf(_, values) if values.len() <= MAX_UNION_BRANCHES => Some(values.as_slice()),
             _ => None,
         })
     }
 
-    /// Those that pass; `each` of those that have this one of several values. If they are to be looked at in order, no index
-    /// is to find what it does not hold in that order.
+    /// Selects the records that pass, or, with `each`, those with this one of several values. If they are read in order, no index
+    /// is used that would have another order.
     fn passing(&self, each: Option<&Value>, in_order: bool) -> Sql<BigInt> {
         let Selection {
             business, conditions, ..
@@ -388,7 +394,7 @@ impl<'a> List<'a> {
                 },
                 Condition::Within(column, range) => within(&mut sql, &format!("{hidden}{column}"), *range),
                 Condition::Like(column, pattern) => {
-                    // SQLite does not see that what is like something is not null.
+                    // SQLite does not infer that a text that matches a pattern is not null.
                     sql.sql(hidden)
                         .sql(column)
                         .sql(" IS NOT NULL AND ")
@@ -407,8 +413,8 @@ impl<'a> List<'a> {
                     column,
                     value,
                 } => {
-                    // Two such joins would be nested, however long it took, where no statistics were gathered yet: what
-                    // is no condition of its own is looked up in a table of hashes.
+                    // Two such joins would be nested, at any cost, before statistics are gathered. An expression that is no
+                    // condition by itself is looked up in a hash table.
                     let (before, behind) = if joined { ("(", ") IS TRUE") } else { ("", "") };
                     joined = true;
                     sql.sql(&format!("{before}id IN (SELECT {id} FROM {table} WHERE business_id = "))
@@ -440,8 +446,8 @@ impl<'a> List<'a> {
             sql.sql(&format!(" AND {source_id} <= ")).bind(last);
         }
         if let Some(before) = self.before {
-            // What is sorted is found by what it is, wherever the page begins.
-            let hidden = hide(!self.is_sorted() && !self.is_common);
+            // Rows that are sorted are found by the condition, wherever the page begins.
+            let hidden = hide(!self.is_sorted() && !self.scan_in_id_order);
             sql.sql(&format!(" AND {hidden}{source_id} < ")).bind(before);
         }
         if conditions.len() > 1 || conditions.iter().any(is_unordered) {
@@ -452,7 +458,7 @@ impl<'a> List<'a> {
     }
 }
 
-/// No more rows than so many.
+/// Appends a limit on the number of rows.
 fn limited<ST>(sql: &mut Sql<ST>, rows: i64) {
     sql.sql(" LIMIT ");
     if USUAL_PER_PAGE.contains(&(rows - 1)) {
@@ -462,19 +468,20 @@ fn limited<ST>(sql: &mut Sql<ST>, rows: i64) {
     }
 }
 
-/// Whether no index holds what passes in the order of the ids.
+/// Returns `true` if no index has the passing records in the order of their ids.
 const fn is_unordered(condition: &Condition) -> bool {
     matches!(condition, Condition::Within(..) | Condition::Like(..))
 }
 
-/// A pattern as LIKE takes it: `%` is a wildcard, and nothing else is.
+/// Returns a pattern for LIKE, in which only `%` is a wildcard.
 pub(super) fn like(pattern: &str) -> String {
     pattern.replace('\\', r"\\").replace('_', r"\_")
 }
 
-/// The id of the first record that was not made before `stamp`: if there is none, one that the next record may have.
+/// Returns the id of the first record that was not made before `stamp`. If there is none, it is an id that the next record may
+/// have.
 ///
-/// Where stamps rise with ids, so that these are halved until it is found.
+/// Stamps must rise with ids: the record is found by bisection.
 async fn first_since(conn: &mut Conn, selection: &Selection, stamp: i64) -> StoreResult<i64> {
     let table = selection.kind.table;
     let business = selection.business.get();

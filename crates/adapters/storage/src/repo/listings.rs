@@ -1,4 +1,4 @@
-//! Listings: finished JSON of what is advertised, written with the vehicles.
+//! Listings: finished JSON of advertised vehicles, written with the vehicles.
 
 use async_trait::async_trait;
 use diesel::prelude::*;
@@ -25,8 +25,8 @@ pub(super) const OWNED_TABLES: &[OwnedTable] = &[
     OwnedTable::new("listing_removals", "id", 500),
 ];
 
-/// Their counter's writes are the revision of them all, and number the changes of each: since the counter stays locked until the
-/// transaction ends, what readers see has lower numbers than what they do not see yet.
+/// The kind of their counter. Its writes are the revision of all listings, and number the changes of each. The counter stays
+/// locked until the transaction ends, so visible changes have lower numbers than those that are not visible yet.
 const KIND: &str = "listings";
 
 diesel::table! {
@@ -179,7 +179,7 @@ fn shown((id, updated, hash, json): Row) -> Listing {
     }
 }
 
-/// Appends the condition that a listing is one of the business's that pass.
+/// Appends the condition that a listing is the business's, and passes.
 fn passing<T>(sql: &mut Sql<T>, business: BusinessId, filter: &ListingFilter, now: Timestamp) {
     let ListingFilter {
         make,
@@ -241,7 +241,7 @@ async fn page(
     request: &PageRequest,
 ) -> StoreResult<Page<Listing>> {
     let offset = request.offset();
-    // A page behind a cursor of the whole list reads its own entries of one index and nothing else.
+    // A page of the whole list after a cursor reads its own entries of one index and nothing more.
     if *filter != ListingFilter::default() || offset.is_some() {
         session.expect_work().await?;
     }
@@ -412,7 +412,7 @@ async fn removals_kept_since(conn: &mut Conn, business: BusinessId) -> StoreResu
     Ok(since.unwrap_or_default())
 }
 
-/// Appends the condition that a listing is one of the business's, and its time is not over.
+/// Appends the condition that a listing is the business's, and has not expired.
 fn live<T>(sql: &mut Sql<T>, business: BusinessId, now: Timestamp) {
     sql.sql(" FROM listings WHERE business_id = ").bind(business.get());
     sql.sql(" AND (expires IS NULL OR expires > ")
@@ -554,7 +554,7 @@ macro_rules! listing_reader {
 listing_reader!(Reading);
 listing_reader!(Writing);
 
-/// A vehicle's listing is written with it.
+/// Writes a vehicle's listing with the vehicle.
 #[async_trait]
 impl VehicleFollower for Writing {
     async fn vehicle_changed(&mut self, business: &Business, vehicle: &Vehicle, at: Timestamp) -> StoreResult<()> {
@@ -563,7 +563,8 @@ impl VehicleFollower for Writing {
 }
 
 impl Writing {
-    /// Deletes how far the listings of the business are made, so that all are made again: vehicles were loaded that have none.
+    /// Deletes the record of how far the listings of the business are made, so that all are made again: vehicles without listings
+    /// were loaded.
     pub(super) async fn delete_build(&mut self, business: BusinessId) -> StoreResult<()> {
         diesel::delete(listing_builds::table.find(business.get()))
             .execute(self.conn().await?)
@@ -585,7 +586,7 @@ impl ListingStore for Writing {
             listings::ready,
             listings::updated,
         ));
-        // Locked before the counter is: so those who write it and those who remove it do not wait for each other.
+        // Locked before the counter is: so a writer of it and one who removes it do not wait for each other.
         let row: Option<(String, Option<i64>, i64, i64)> = dialect::for_no_key_update!(row)
             .get_optional(self.conn().await?)
             .await?;

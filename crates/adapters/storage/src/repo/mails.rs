@@ -1,4 +1,4 @@
-//! Mails that wait to be sent, and how many a business has sent in a day.
+//! Mails that wait to be sent, and the number that a business has sent in a day.
 
 use async_trait::async_trait;
 use diesel::QueryableByName;
@@ -16,7 +16,7 @@ use crate::schema::{mail_quotas, mails};
 use crate::statement::{Prepare as _, RunQueryDsl};
 
 const DAY: i64 = 86_400;
-/// How many mails of a business one transaction puts off to another day.
+/// The number of a business's mails that one transaction puts off to another day.
 const PUT_OFF_AT_ONCE: i64 = 500;
 
 #[async_trait]
@@ -73,8 +73,8 @@ struct WaitingRow {
     business_id: i64,
 }
 
-/// The businesses with due mails, of those behind `after` and up to `until`, in their order. Each is found by its first entry in the
-/// index, and its first due mail likewise, however many mails it has.
+/// The businesses with due mails, from those after `after` and up to `until`, in their order. Each is found by its first entry in
+/// the index, and its first due mail likewise, however many mails it has.
 fn waiting(after: i64, until: i64, now: i64, limit: usize) -> String {
     format!(
         "WITH RECURSIVE waiting (business_id) AS (\
@@ -88,18 +88,18 @@ fn waiting(after: i64, until: i64, now: i64, limit: usize) -> String {
     )
 }
 
-/// What mails of one business came to.
+/// The mails of one business that were taken.
 #[derive(Default)]
 struct Share {
     rows: Vec<MailRow>,
-    /// Whether there were as many as there was room for.
+    /// There were at least as many as there was room for.
     is_full: bool,
-    /// Whether the business may send no more in the day.
+    /// The business may send no more on that day.
     is_spent: bool,
 }
 
 impl Writing {
-    /// Takes at most so many of the mails that a business may send in the UTC day of `at`; answers how many.
+    /// Takes up to `wanted` of the mails that a business may send in the UTC day of `at`; returns their number.
     async fn claim_mails(&mut self, business: i64, at: Timestamp, wanted: i64) -> StoreResult<i64> {
         let Some(limit) = self.dependencies.mails_per_day else {
             return Ok(wanted);
@@ -134,13 +134,10 @@ impl Writing {
         Ok(claimed)
     }
 
-    /// At most so many businesses with due mails, beginning behind one of them and going round.
+    /// Returns up to `limit` businesses with due mails, from the one after `after` on and then from the beginning.
     async fn businesses_with_mails(&mut self, after: i64, now: i64, limit: usize) -> StoreResult<Vec<i64>> {
         let due = mails::table.filter(mails::due.le(now)).order(mails::due).limit(1);
-        let first: Option<i64> = due
-            .select(mails::id)
-            .get_optional(self.conn_after_sending().await?)
-            .await?;
+        let first: Option<i64> = due.select(mails::id).get_optional(self.flushed_conn().await?).await?;
         let mut found = Vec::new();
         if first.is_none() {
             return Ok(found);
@@ -154,7 +151,7 @@ impl Writing {
         Ok(found)
     }
 
-    /// Leases at most `room` due mails of a business, those that have waited longest.
+    /// Leases up to `room` due mails of a business, those that have waited longest.
     async fn take_share(&mut self, business: i64, now: Timestamp, lease: Timestamp, room: usize) -> StoreResult<Share> {
         let due = mails::table
             .filter(mails::business_id.eq(business))
@@ -190,7 +187,8 @@ impl Writing {
         })
     }
 
-    /// Has due mails of a business wait for the next UTC day; yields those that are given up since they have waited too long.
+    /// Postpones due mails of a business to the next UTC day. Returns the mails that are given up since they have waited too
+    /// long.
     async fn put_off(&mut self, business: i64, now: i64) -> StoreResult<Vec<i64>> {
         let tomorrow = (now.div_euclid(DAY) + 1) * DAY;
         let due = mails::table
@@ -219,7 +217,7 @@ impl Writing {
                 .execute(self.conn().await?)
                 .await?;
         }
-        // A server of the version before does not say when it queued a mail.
+        // A server of the version before does not record the time at which it queued a mail.
         let unknown: Vec<i64> = due
             .iter()
             .filter(|(_, queued)| queued.is_none())
@@ -235,9 +233,9 @@ impl Writing {
     }
 }
 
-/// How many waiting mails are looked at in one statement.
+/// The number of waiting mails that one statement looks through.
 const READ_AT_ONCE: i64 = 500;
-/// How many mails are read at once.
+/// The number of mails that are read at once.
 const MAILS_AT_ONCE: usize = 10;
 
 #[async_trait]

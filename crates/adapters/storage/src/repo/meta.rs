@@ -1,4 +1,4 @@
-//! What the database knows of itself.
+//! Facts of the database about itself.
 
 use std::collections::HashMap;
 
@@ -22,7 +22,7 @@ const TIMELINE: &str = "timeline";
 const LEAST_VERSION: &str = "least_version";
 
 impl Engine {
-    /// How new the schema is, and who made it so.
+    /// Returns the version of the schema, and of the server that made it.
     ///
     /// # Errors
     /// `Other` on a database that was never migrated, `Unavailable` if it cannot be reached.
@@ -45,7 +45,7 @@ impl Engine {
         Ok(session)
     }
 
-    /// What proves the secret key that this database is used with: `proof` from now on, if there was nothing yet.
+    /// Returns the proof of the secret key that this database is used with: `proof` from now on, if there was none yet.
     pub(crate) async fn secret_proof(&self, proof: String) -> StoreResult<String> {
         if let Some(stored) = find(&mut *self.read(Effort::Light).await?, SECRET_PROOF).await? {
             return Ok(stored);
@@ -58,8 +58,8 @@ impl Engine {
         Ok(stored.unwrap_or(proof))
     }
 
-    /// What the database says of itself. One that has not been identified yet becomes `installation`, and one that is on another
-    /// timeline than before begins a new epoch, whichever of several servers sees that first.
+    /// Identifies the database, and returns its facts. A database without an identity becomes `installation`. One that is on
+    /// another timeline than before begins a new epoch, in whichever of several servers sees that first.
     pub(crate) async fn identify(&self, installation: String, now: Timestamp) -> StoreResult<DatabaseFacts> {
         let mut conn = self.read(Effort::Light).await?;
         let timeline = dialect::timeline(&mut conn).await?;
@@ -77,7 +77,8 @@ impl Engine {
         Ok(facts)
     }
 
-    /// By how many milliseconds `clock` is ahead of the database's own at least, or behind it; none if it has none.
+    /// Returns the milliseconds by which `clock` is at least ahead of the database's own clock, negative if it is behind. `None`
+    /// if the database has none.
     pub(crate) async fn clock_offset(&self, clock: &dyn Clock) -> StoreResult<Option<i64>> {
         let mut conn = self.read(Effort::Light).await?;
         let before = clock.moment().epoch_millis();
@@ -106,7 +107,7 @@ impl Engine {
             let other = forecourt_meta::table
                 .find(TIMELINE)
                 .filter(forecourt_meta::value.ne(&timeline));
-            // Of several servers one finds the former timeline.
+            // Only one of several servers still finds the former timeline.
             let changed = diesel::update(other)
                 .set(forecourt_meta::value.eq(&timeline))
                 .execute(&mut *session)
@@ -152,7 +153,7 @@ impl Engine {
     }
 }
 
-/// What a database says of itself that has been identified.
+/// Returns the facts of the database, or `None` if it has not been identified.
 async fn facts(conn: &mut Conn) -> StoreResult<Option<DatabaseFacts>> {
     let rows: Vec<(String, String)> = forecourt_meta::table
         .filter(forecourt_meta::key.eq_any([INSTALLATION, EPOCH, TIMELINE, LEAST_VERSION]))
@@ -171,7 +172,7 @@ async fn facts(conn: &mut Conn) -> StoreResult<Option<DatabaseFacts>> {
     }))
 }
 
-/// Raises the epoch, which no other transaction does meanwhile.
+/// Raises the epoch. Its row stays locked until the transaction ends.
 async fn raise(conn: &mut Conn, now: Timestamp) -> StoreResult<Epoch> {
     add(conn, EPOCH, &Epoch::FIRST.number().to_string()).await?;
     let stored = forecourt_meta::table.find(EPOCH).select(forecourt_meta::value);
@@ -203,7 +204,7 @@ async fn add(conn: &mut Conn, key: &str, value: &str) -> StoreResult<()> {
     Ok(())
 }
 
-/// The fact called `key`, or none if it was never written.
+/// Returns the fact called `key`, or `None` if it was never written.
 async fn find(conn: &mut Conn, key: &str) -> StoreResult<Option<String>> {
     forecourt_meta::table
         .find(key)
@@ -212,7 +213,7 @@ async fn find(conn: &mut Conn, key: &str) -> StoreResult<Option<String>> {
         .await
 }
 
-/// Writes facts, each in the place of the one with its key.
+/// Writes facts, each in place of the one with its key.
 async fn put(conn: &mut Conn, facts: Vec<MetaRow>) -> StoreResult<()> {
     let keys: Vec<&str> = facts.iter().map(|fact| fact.key.as_str()).collect();
     diesel::delete(forecourt_meta::table.filter(forecourt_meta::key.eq_any(keys)))

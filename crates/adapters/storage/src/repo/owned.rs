@@ -1,4 +1,4 @@
-//! What businesses own, and its removal with a business.
+//! The records that businesses own, and their removal with a business.
 
 use diesel::prelude::*;
 use forecourt_kernel::{BusinessId, StoreResult};
@@ -8,7 +8,7 @@ use super::session::Writing;
 use crate::schema::businesses;
 use crate::statement::RunQueryDsl;
 
-/// How many rows of a business one transaction removes.
+/// The number of a business's rows that one transaction removes.
 const ROWS_AT_ONCE: usize = 500;
 
 /// A table whose rows belong to businesses.
@@ -16,7 +16,7 @@ pub(super) struct OwnedTable {
     table: &'static str,
     /// The key that distinguishes its rows within one business.
     key: &'static str,
-    /// How many of them are deleted at once: few where a row may be long.
+    /// The number of rows that are deleted at once: few where a row may be long.
     at_once: usize,
 }
 
@@ -26,7 +26,7 @@ impl OwnedTable {
     }
 }
 
-/// What would be acted on, and so is deleted before what the areas own.
+/// The tables that background work acts on. They are emptied before those of the areas.
 const FIRST: &[OwnedTable] = &[
     OwnedTable::new("mails", "id", 100),
     OwnedTable::new("mail_quotas", "business_id", 1),
@@ -37,13 +37,13 @@ const FIRST: &[OwnedTable] = &[
     OwnedTable::new("events", "sequence", 100),
 ];
 
-/// All of them, in the order in which they are emptied.
+/// All tables, in the order in which they are emptied.
 fn owned_tables() -> Vec<&'static OwnedTable> {
     FIRST.iter().chain(OWNED_TABLES.iter().copied().flatten()).collect()
 }
 
 impl Writing {
-    /// Removes some of what a business owned, and at last the business; `false` if that was the last of it.
+    /// Removes some of a business's rows, and at last the business. Returns `false` if nothing is left.
     pub(super) async fn remove_owned(&mut self, business: BusinessId) -> StoreResult<bool> {
         let mut removed = 0;
         for OwnedTable { table, key, at_once } in owned_tables() {
@@ -57,7 +57,7 @@ impl Writing {
                 return Ok(true);
             }
         }
-        // What is left refers to it, and goes with it: its counters, and what was written since.
+        // The remaining rows refer to it, and go with it: its counters, and rows that were written since.
         diesel::delete(businesses::table.find(business.get()))
             .execute(self.conn().await?)
             .await?;

@@ -1,7 +1,7 @@
 //! Sessions: one reads, or writes a transaction.
 //!
-//! A session that writes buffers what nothing reads back before its end, and flushes it with the commit: none of that needs an
-//! answer, all of it leaves in one flight, and the row that numbers a business's leads and events is locked late.
+//! A session that writes buffers the rows that nothing reads back before its end, and flushes them with the commit. None of them
+//! needs an answer, all leave in one pipeline, and the row that numbers a business's leads and events is locked late.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -16,12 +16,12 @@ use forecourt_dealership as dealership;
 use forecourt_kernel::{BusinessId, Epoch, Event, EventSequence, NewEvent, StoreError, StoreResult};
 use tokio::sync::oneshot;
 
-use super::group_commit::{GroupCommit, MEMBERS, Turn};
+use super::group_commit::{GroupCommit, GroupTurn, MEMBERS};
 use super::transaction::{Failure, Mark, Transaction};
 use super::webhooks::due::advance_due;
 use super::webhooks::fan_out::FanOut;
 use super::write_buffer::{LockedCounters, WriteBuffer};
-use super::{Conn, Engine, Flight, Reader, Session, dialect};
+use super::{Conn, Engine, Pipeline, Reader, Session, dialect};
 use crate::Dependencies;
 use crate::error::{other, store_error};
 use crate::models::{EventRow, Numbers};
@@ -35,7 +35,7 @@ pub(super) struct Reading {
     engine: Engine,
     pub(super) dependencies: Arc<Dependencies>,
     business: Option<BusinessId>,
-    /// None only while another is waited for.
+    /// `None` only while another one is waited for.
     reader: Option<Reader>,
 }
 
@@ -45,21 +45,21 @@ pub(super) struct Writing {
     pub(super) dependencies: Arc<Dependencies>,
     business: Option<BusinessId>,
     pub(super) transaction: Transaction,
-    saved: Option<Saved>,
-    /// Where sessions of the business may share a transaction.
-    turn: Option<Turn>,
-    /// How far a transaction of others had come when this session joined it.
+    savepoint: Option<Savepoint>,
+    /// The turn among the sessions of the business that may share a transaction.
+    turn: Option<GroupTurn>,
+    /// The state of the others' transaction when this session joined it.
     joined: Option<Mark>,
     /// This session cannot be undone without those whose transaction it joined.
-    is_bound: bool,
+    cannot_detach: bool,
 }
 
 /// A point to return to.
-struct Saved {
+struct Savepoint {
     mark: Mark,
-    /// The database knows of it: it need not before the next statement.
+    /// The database has it: it need not before the next statement.
     is_set: bool,
-    /// By then something had been buffered that was to be undone with it.
+    /// Rows were already buffered then that it should undo.
     is_late: bool,
 }
 
@@ -85,15 +85,15 @@ impl Reading {
     }
 }
 
-/// A session through which long reads go.
+/// A session with lists and other long reads.
 pub(super) trait Reads: Send {
-    /// The connection; it shows what the session has written.
+    /// Returns the connection, with the session's own writes visible.
     fn conn(&mut self) -> impl Future<Output = StoreResult<&mut Conn>> + Send;
 
     /// Prepares for statements that may take longer than a look-up, so that they hold up no other work.
     fn expect_work(&mut self) -> impl Future<Output = StoreResult<()>> + Send;
 
-    /// What is known of the totals of lists, if it holds for this session.
+    /// Returns the cache of the totals of lists, if it is valid for this session.
     fn totals(&self) -> Option<Arc<Totals>>;
 
     /// The database's epoch.
@@ -107,7 +107,7 @@ impl Reads for Reading {
 
     async fn expect_work(&mut self) -> StoreResult<()> {
         if !self.reader.as_ref().is_some_and(|reader| reader.suits(Effort::Heavy)) {
-            // Given back first: who waits holds nothing that others want.
+            // Given back first: a caller that waits holds nothing that others want.
             self.reader = None;
             self.reader = Some(self.engine.read_for(self.business, Effort::Heavy).await?);
         }
@@ -125,14 +125,14 @@ impl Reads for Reading {
 
 impl Reads for Writing {
     async fn conn(&mut self) -> StoreResult<&mut Conn> {
-        self.conn_after_sending().await
+        self.flushed_conn().await
     }
 
     async fn expect_work(&mut self) -> StoreResult<()> {
         Ok(())
     }
 
-    /// What this transaction has written may never be committed, so no other one is to see its counts.
+    /// Returns none: the writes of this transaction may never be committed, so no other one may see its counts.
     fn totals(&self) -> Option<Arc<Totals>> {
         None
     }
@@ -149,10 +149,10 @@ impl Writing {
             dependencies,
             business,
             transaction: Transaction::default(),
-            saved: None,
+            savepoint: None,
             turn: None,
             joined: None,
-            is_bound: false,
+            cannot_detach: false,
         }
     }
 
@@ -171,20 +171,20 @@ impl Writing {
         Ok(())
     }
 
-    /// A session of the same business that nothing has been done in.
+    /// Returns a new session of the same business.
     fn another(&self) -> Self {
         Self::new(self.engine.clone(), Arc::clone(&self.dependencies), self.business)
     }
 
-    /// The connection, for a statement that buffered writes do not concern.
+    /// Returns the connection, for a statement that does not depend on buffered writes.
     pub(super) async fn conn(&mut self) -> StoreResult<&mut Conn> {
-        self.part();
+        self.leave_group();
         let is_shared = self.joined.is_some();
-        if let Some(saved) = self.saved.as_mut().filter(|saved| !saved.is_set) {
+        if let Some(saved) = self.savepoint.as_mut().filter(|saved| !saved.is_set) {
             saved.is_set = true;
             if is_shared {
                 saved.is_late = self.transaction.is_beyond(&saved.mark);
-                // Boxed, since what is sent may need statements.
+                // Boxed, since the flush may need statements of its own.
                 Box::pin(self.flush()).await?;
                 self.restart_savepoint();
             }
@@ -193,14 +193,14 @@ impl Writing {
         Ok(self.session().await?)
     }
 
-    /// The connection, for a statement that changes and locks nothing, and that reads nothing this session has written: other
-    /// sessions go on sharing the transaction with this one.
-    pub(super) async fn conn_to_look_up(&mut self) -> StoreResult<&mut Conn> {
+    /// Returns the connection, for a statement that changes and locks nothing, and reads nothing that this session has written.
+    /// Other sessions go on sharing the transaction with this one.
+    pub(super) async fn shared_conn(&mut self) -> StoreResult<&mut Conn> {
         Ok(self.session().await?)
     }
 
-    /// The connection, to read back what may have been buffered.
-    pub(super) async fn conn_after_sending(&mut self) -> StoreResult<&mut Conn> {
+    /// Flushes the buffer and returns the connection, to read back buffered writes.
+    pub(super) async fn flushed_conn(&mut self) -> StoreResult<&mut Conn> {
         self.flush().await?;
         self.conn().await
     }
@@ -212,14 +212,14 @@ impl Writing {
         })
     }
 
-    /// Has the savepoint be one of the transaction that there is now.
+    /// Makes the savepoint one of the present transaction.
     fn restart_savepoint(&mut self) {
-        if let Some(saved) = &mut self.saved {
+        if let Some(saved) = &mut self.savepoint {
             saved.mark = self.transaction.mark();
         }
     }
 
-    /// Commits what was done, and notifies the watcher.
+    /// Commits the transaction, and notifies the watcher.
     async fn finish(&mut self) -> StoreResult<()> {
         let committed = self.flush_at_end().await?;
         let Transaction { session, summary, .. } = mem::take(&mut self.transaction);
@@ -238,15 +238,15 @@ impl Writing {
     }
 }
 
-/// What follows what is sent.
+/// The statement that follows a flush.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Then {
-    GoOn,
+enum FlushMode {
+    Continue,
     Commit,
 }
 
 impl Writing {
-    /// The buffer, to put a write of this business into. What it holds of another business is flushed before.
+    /// Returns the buffer, for a write of this business. Writes of another business in it are flushed before.
     pub(super) async fn buffer(&mut self, business: BusinessId) -> StoreResult<&mut WriteBuffer> {
         if self.transaction.buffer.business.is_some_and(|other| other != business) {
             self.flush().await?;
@@ -255,15 +255,15 @@ impl Writing {
         Ok(&mut self.transaction.buffer)
     }
 
-    /// The business's counters, to be changed. Their row stays locked until the transaction ends: so numbers have no gaps, and
-    /// are in the order of the commits.
+    /// Returns the business's counters, to be changed. Their row stays locked until the transaction ends, so numbers have no
+    /// gaps, and are in the order of the commits.
     pub(super) async fn numbers(&mut self, business: BusinessId) -> StoreResult<&mut Numbers> {
         let locked = self.lock_counters(business).await?;
         locked.changed = true;
         Ok(&mut locked.numbers)
     }
 
-    /// Locks the business's counters, behind which its transactions take turns: see [`repo`](super).
+    /// Locks the business's counters, which put its transactions in sequence: see [`repo`](super).
     pub(super) async fn lock_counters(&mut self, business: BusinessId) -> StoreResult<&mut LockedCounters> {
         self.release_other(business).await?;
         let locked = match self.transaction.locked.take() {
@@ -286,7 +286,7 @@ impl Writing {
         Ok(self.transaction.locked.insert(locked))
     }
 
-    /// The id of the business's next lead, and the numbers to be changed for it.
+    /// Returns the id of the business's next lead, and the numbers to be changed for it.
     pub(super) async fn next_lead(&mut self, business: BusinessId) -> StoreResult<(i64, &mut Numbers)> {
         self.release_other(business).await?;
         let locked = self.transaction.locked.as_mut();
@@ -297,11 +297,11 @@ impl Writing {
         Ok((id, self.numbers(business).await?))
     }
 
-    /// Locks the business's counters, and answers the id of its next lead. As many more are reserved as sessions wait that may
-    /// join this one.
+    /// Locks the business's counters, and returns the id of its next lead. It reserves ids for the waiting sessions too, which
+    /// may join this one.
     async fn reserve_leads(&mut self, business: BusinessId) -> StoreResult<i64> {
         self.flush().await?;
-        let waiting = self.turn.as_ref().map_or(0, Turn::waiting);
+        let waiting = self.turn.as_ref().map_or(0, GroupTurn::waiting);
         // More may come while the lock is waited for.
         let count = if waiting == 0 {
             1
@@ -338,20 +338,20 @@ impl Writing {
 
     /// Flushes the buffer. It comes before every read that buffered writes may change.
     pub(super) async fn flush(&mut self) -> StoreResult<()> {
-        self.flush_and(Then::GoOn).await.map(drop)
+        self.flush_with(FlushMode::Continue).await.map(drop)
     }
 
-    /// Flushes the buffer as the last of the transaction; `true` if that was its end.
+    /// Flushes the buffer as the last statements of the transaction; returns `true` if that ended it.
     async fn flush_at_end(&mut self) -> StoreResult<bool> {
-        self.flush_and(Then::Commit).await
+        self.flush_with(FlushMode::Commit).await
     }
 
-    async fn flush_and(&mut self, then: Then) -> StoreResult<bool> {
-        self.part();
+    async fn flush_with(&mut self, mode: FlushMode) -> StoreResult<bool> {
+        self.leave_group();
         if self.transaction.buffer.business.is_none() {
             return self.send_numbers().await.map(|()| false);
         }
-        // First: a savepoint that was not set yet comes before what is sent.
+        // First: an unset savepoint comes before the flushed rows.
         self.conn().await?;
         let WriteBuffer {
             business,
@@ -385,14 +385,14 @@ impl Writing {
         let numbers = self.changed_numbers();
         // Deliveries to webhooks need more statements, before the commit.
         let is_all = subscribers == 0 && self.transaction.summary.queued.is_empty();
-        let mut flight = Flight::new(self.conn().await?);
+        let mut pipeline = Pipeline::new(self.conn().await?);
         for (id, row) in new_leads {
-            flight
+            pipeline
                 .send(diesel::insert_into(leads::table).values((leads::id.eq(id), row)))
                 .await;
         }
         if let Some((business, numbers)) = numbers {
-            flight
+            pipeline
                 .send(
                     diesel::update(business_counters::table.find(business))
                         .set(numbers)
@@ -402,13 +402,13 @@ impl Writing {
         }
         for event in &recorded {
             let row = EventRow::new(business, event);
-            flight.send(diesel::insert_into(events::table).values(row)).await;
+            pipeline.send(diesel::insert_into(events::table).values(row)).await;
         }
         for row in new_mails {
-            flight.send(diesel::insert_into(mails::table).values(row)).await;
+            pipeline.send(diesel::insert_into(mails::table).values(row)).await;
         }
         for row in assessments {
-            // It waits once, and as if it had never been tried.
+            // It waits once, as if it had never been tried.
             let waiting = diesel::insert_into(lead_assessments::table)
                 .values(row)
                 .on_conflict((lead_assessments::business_id, lead_assessments::lead_id))
@@ -418,19 +418,19 @@ impl Writing {
                     lead_assessments::attempts.eq(excluded(lead_assessments::attempts)),
                 ))
                 .prepared();
-            flight.send(waiting).await;
+            pipeline.send(waiting).await;
         }
         for row in answers {
-            flight
+            pipeline
                 .send(diesel::insert_into(idempotency_keys::table).values(row))
                 .await;
         }
-        let landed = match then {
-            Then::Commit if is_all => flight.land_with_commit().await,
-            Then::Commit | Then::GoOn => flight.land().await.map(|()| false),
+        let finished = match mode {
+            FlushMode::Commit if is_all => pipeline.finish_with_commit().await,
+            FlushMode::Commit | FlushMode::Continue => pipeline.finish().await.map(|()| false),
         };
-        let committed = landed.map_err(|error| match store_error(error) {
-            // Another server did the same request meanwhile: done again, it gets that one's answer.
+        let committed = finished.map_err(|error| match store_error(error) {
+            // Another server did the same request meanwhile: done again, this one gets that answer.
             StoreError::Duplicate(constraint) if constraint.starts_with("idempotency_keys") => StoreError::Conflict,
             failure => failure,
         })?;
@@ -452,7 +452,7 @@ impl Writing {
         Ok(committed)
     }
 
-    /// A session mostly writes for one business; where it goes on to another, its counters are those that count.
+    /// Sends and releases the counters of another business. A session mostly writes for one.
     async fn release_other(&mut self, business: BusinessId) -> StoreResult<()> {
         if self
             .transaction
@@ -486,13 +486,13 @@ impl Writing {
 }
 
 impl Writing {
-    /// Makes sure that the next statement concerns no other session: those whose transaction this session joined commit without
-    /// it, or, if it has buffered something already, fail with it.
-    fn part(&mut self) {
+    /// Makes sure that the next statement concerns no other session. The transaction that this session joined commits without it,
+    /// or, if it has already buffered something, fails with it.
+    fn leave_group(&mut self) {
         let Some(mark) = self.joined.take() else { return };
-        if self.is_bound || self.transaction.is_beyond(&mark) {
+        if self.cannot_detach || self.transaction.is_beyond(&mark) {
             self.joined = Some(mark);
-            self.is_bound = true;
+            self.cannot_detach = true;
             return;
         }
         let theirs = mem::take(&mut self.transaction);
@@ -510,7 +510,7 @@ impl Writing {
         let is_first = self.joined.take().is_none();
         let is_alone = is_first && (turn.waiting() == 0 || self.transaction.locked.is_none() || turn.is_apart());
         if is_alone {
-            // The next one may begin; the database has it wait for the lock, if it wants it.
+            // The next session may begin; the database makes it wait for the lock, if it wants it.
             drop(turn);
             return self.finish().await;
         }
@@ -534,10 +534,10 @@ impl Writing {
         }
     }
 
-    /// Undoes what this session did; it ends with the others if it has joined them, since it may have read what they wrote.
+    /// Undoes this session's work. If it joined others, it ends with them, since it may have read their writes.
     async fn roll_back_in_group(mut self) -> StoreResult<()> {
-        if self.is_bound {
-            // The others are undone with it, so what it has read of theirs was never there.
+        if self.cannot_detach {
+            // The others are undone with it, so the rows of theirs that it has read never existed.
             return Err(StoreError::Conflict);
         }
         if let Some(mark) = &self.joined {
@@ -550,8 +550,8 @@ impl Writing {
         }
     }
 
-    /// Has the transaction that is left open committed once those who wait now have joined it.
-    fn commit_later(self, turn: Turn) {
+    /// Has the open transaction committed once the sessions that wait now have joined it.
+    fn commit_later(self, turn: GroupTurn) {
         let others = turn.wait_for_others();
         tokio::spawn(async move {
             if let Some((transaction, turn)) = others.await {
@@ -560,8 +560,8 @@ impl Writing {
         });
     }
 
-    /// Commits a transaction that was shared, and notifies its members.
-    async fn commit_shared(mut self, mut transaction: Transaction, mut turn: Turn) {
+    /// Commits a shared transaction, and notifies its members.
+    async fn commit_shared(mut self, mut transaction: Transaction, mut turn: GroupTurn) {
         turn.give_place_back();
         let members = mem::take(&mut transaction.members);
         self.transaction = transaction;
@@ -583,7 +583,7 @@ impl dealership::Session for Writing {
         if self.joined.as_ref().is_none_or(|mark| self.transaction.is_beyond(mark)) {
             self.flush().await?;
         }
-        self.saved = Some(Saved {
+        self.savepoint = Some(Savepoint {
             mark: self.transaction.mark(),
             is_set: false,
             is_late: false,
@@ -592,7 +592,7 @@ impl dealership::Session for Writing {
     }
 
     async fn rollback_to_savepoint(&mut self) -> StoreResult<()> {
-        let Some(Saved { mark, is_set, is_late }) = self.saved.take() else {
+        let Some(Savepoint { mark, is_set, is_late }) = self.savepoint.take() else {
             return Err(other("there is no savepoint"));
         };
         if is_late {
@@ -615,10 +615,10 @@ impl dealership::Session for Writing {
 }
 
 impl Drop for Writing {
-    /// A session that was not committed leaves a transaction that it joined as it was.
+    /// Leaves a transaction that this session joined as it was, if the session was not committed.
     fn drop(&mut self) {
         if let (Some(mark), Some(turn)) = (self.joined.take(), &self.turn) {
-            if !self.is_bound {
+            if !self.cannot_detach {
                 self.transaction.return_to(mark);
                 turn.leave_open(mem::take(&mut self.transaction));
                 return;

@@ -1,16 +1,17 @@
-//! How much is read at once of what may be large.
+//! Bounds for reading rows that may be large.
 
 use diesel::sql_types::Text;
 
-/// Of records that may be large, so many bytes are read at once, or one that has more.
+/// The number of bytes of such rows that are read at once, unless a single one has more.
 pub(super) const BYTES_AT_ONCE: i64 = 1024 * 1024;
 
 diesel::define_sql_function! {
-    /// How many bytes a text has. Only the beginning of a long one is read.
+    /// The number of bytes of a text. Only the beginning of a long one is read.
     fn octet_length(text: Text) -> Integer;
 }
 
-/// Up to which of the records, given by number and size, they are read at once; `None` if there are none.
+/// Returns the last of the records, given by number and size, that is read at once with those before it. `None` if there are no
+/// records.
 pub(super) fn within_bytes(sizes: &[(i64, i32)]) -> Option<i64> {
     let mut bytes = 0;
     let mut last = None;

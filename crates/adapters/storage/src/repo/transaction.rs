@@ -8,20 +8,20 @@ use super::Session;
 use super::write_buffer::{LockedCounters, WriteBuffer};
 use crate::models::Numbers;
 
-/// A transaction, and what is to be written with its commit.
+/// A transaction, and the rows that are written with its commit.
 #[derive(Default)]
 pub(super) struct Transaction {
-    /// None before the first statement.
+    /// `None` before the first statement.
     pub(super) session: Option<Session>,
     pub(super) buffer: WriteBuffer,
     pub(super) locked: Option<LockedCounters>,
-    /// What to announce once it is committed.
+    /// The summary to announce once it is committed.
     pub(super) summary: CommitSummary,
     /// The sessions that are done, and wait for the commit.
     pub(super) members: Vec<oneshot::Sender<Outcome>>,
 }
 
-/// What became of a shared transaction.
+/// The outcome of a shared transaction.
 pub(super) type Outcome = Result<(), Failure>;
 
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +41,7 @@ impl From<Failure> for StoreError {
     }
 }
 
-/// How far a transaction had come at some point.
+/// The state of a transaction at some point.
 #[derive(Clone)]
 pub(super) struct Mark {
     buffered: [usize; 5],
@@ -52,7 +52,7 @@ pub(super) struct Mark {
 }
 
 impl Transaction {
-    /// How far it has come.
+    /// Returns the present state.
     pub(super) fn mark(&self) -> Mark {
         let CommitSummary {
             recorded,
@@ -70,12 +70,13 @@ impl Transaction {
         }
     }
 
-    /// Whether something was buffered since.
+    /// Returns `true` if something was buffered since.
     pub(super) fn is_beyond(&self, mark: &Mark) -> bool {
         self.buffer.lengths() != mark.buffered || self.buffer.counted() != mark.lead_writes
     }
 
-    /// Forgets what came since. What the database was sent is not undone here; a lock that was taken since must be gone.
+    /// Forgets everything since. Statements that were sent to the database are not undone here; a lock that was taken since must
+    /// be gone.
     pub(super) fn return_to(&mut self, mark: Mark) {
         let Mark {
             buffered,
@@ -97,7 +98,7 @@ impl Transaction {
         self.summary.deleted.truncate(deleted);
     }
 
-    /// Notifies members of what became of their transaction.
+    /// Notifies members of the outcome of their transaction.
     pub(super) fn notify(members: Vec<oneshot::Sender<Outcome>>, outcome: Outcome) {
         for member in members {
             // A member that went away needs no notification.

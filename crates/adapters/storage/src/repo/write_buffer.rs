@@ -1,4 +1,4 @@
-//! What a session has written and not sent yet, and the counters that it has locked.
+//! The rows that a session has written and not sent yet, and the counters that it has locked.
 
 use std::collections::VecDeque;
 
@@ -6,17 +6,17 @@ use forecourt_kernel::{BusinessId, NewEvent};
 
 use crate::models::{AnswerRow, AssessmentRow, NewLeadRow, NewMailRow, Numbers};
 
-/// What is sent with the commit, all of it of one business.
+/// The rows that are sent with the commit, all of one business.
 #[derive(Default)]
 pub(super) struct WriteBuffer {
     pub(super) business: Option<BusinessId>,
-    /// With their ids.
+    /// The leads with their ids.
     pub(super) leads: Vec<(i64, NewLeadRow)>,
     pub(super) events: Vec<NewEvent>,
     pub(super) mails: Vec<NewMailRow>,
     pub(super) answers: Vec<AnswerRow>,
     pub(super) assessments: Vec<AssessmentRow>,
-    /// How many more leads the business has, and how often any was written.
+    /// The number of leads to add to the business's, and the number of their writes.
     pub(super) more_leads: i64,
     pub(super) lead_writes: i64,
 }
@@ -27,14 +27,14 @@ pub(super) struct LockedCounters {
     pub(super) numbers: Numbers,
     /// The number of the business's subscriptions to webhooks; 0 if none is active.
     pub(super) subscribers: i64,
-    /// They differ from those that are stored.
+    /// They differ from the stored ones.
     pub(super) changed: bool,
-    /// The ids of leads to come.
+    /// The ids that are reserved for further leads.
     pub(super) lead_ids: VecDeque<i64>,
 }
 
 impl LockedCounters {
-    /// The numbers, and whether they differ from those that are stored.
+    /// Returns the numbers, and `true` if they differ from the stored ones.
     pub(super) fn state(&self) -> (Numbers, bool) {
         (self.numbers.clone(), self.changed)
     }
@@ -49,7 +49,7 @@ impl LockedCounters {
 }
 
 impl WriteBuffer {
-    /// How many leads, events, mails, stored answers and conversations to be read there are.
+    /// The numbers of leads, events, mails, stored answers and waiting conversations.
     pub(super) fn lengths(&self) -> [usize; 5] {
         [
             self.leads.len(),
@@ -60,12 +60,12 @@ impl WriteBuffer {
         ]
     }
 
-    /// How many more leads the business has, and how often any was written.
+    /// The number of leads to add to the business's, and the number of their writes.
     pub(super) const fn counted(&self) -> (i64, i64) {
         (self.more_leads, self.lead_writes)
     }
 
-    /// Drops what was buffered since there were so many.
+    /// Drops everything beyond these lengths.
     pub(super) fn truncate(&mut self, [leads, events, mails, answers, assessments]: [usize; 5], counted: (i64, i64)) {
         self.leads.truncate(leads);
         self.events.truncate(events);
@@ -91,7 +91,7 @@ impl WriteBuffer {
         self.assessments.push(row);
     }
 
-    /// Whether an answer under this key is among it.
+    /// Returns `true` if it has an answer under this key.
     pub(super) fn has_answer(&self, business: BusinessId, key: &str) -> bool {
         let of_business = |row: &&AnswerRow| row.business_id == business.get();
         self.answers.iter().filter(of_business).any(|row| row.key == key)
@@ -101,7 +101,7 @@ impl WriteBuffer {
         self.answers.push(row);
     }
 
-    /// Notes that leads were written, and how many more the business has.
+    /// Counts a write of leads, which adds `more` to their number.
     pub(super) fn lead_writes(&mut self, more: i64) {
         self.more_leads += more;
         self.lead_writes += 1;

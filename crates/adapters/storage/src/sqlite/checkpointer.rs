@@ -1,4 +1,4 @@
-//! The thread that checkpoints the write-ahead log: it copies the log's pages to the main file, beside those who write.
+//! The thread that checkpoints the write-ahead log: it copies the log's pages to the main file while others write.
 
 use std::io;
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use forecourt_kernel::BoxError;
 use super::File;
 use super::conn::{Link, Role};
 
-/// A checkpoint waits for so many pages: one that changes again and again is copied once.
+/// The number of pages that a checkpoint waits for: a page that changes again and again is then copied once.
 const PAGES: i64 = 2000;
-/// The least that these have: pages of 512 bytes.
+/// The minimal size of such a log, with pages of 512 bytes.
 const BYTES: u64 = 2000 * 512;
 
-/// Checkpoints the log once it is long. A commit would otherwise do so now and then, while all who write wait for it; it still
+/// Checkpoints the log once it is long. A commit would otherwise do so from time to time, while all writers wait for it. It still
 /// does where this thread cannot keep up.
 pub(super) struct Checkpointer {
     /// The thread ends when this is dropped.
@@ -37,10 +37,10 @@ impl Checkpointer {
         })
     }
 
-    /// Says that the log has grown.
+    /// Notes that the log has grown.
     pub(super) fn wake(&self) {
         if let Some(requests) = &self.requests {
-            // One that waits already is enough.
+            // A request that waits already is enough.
             let _ = requests.try_send(());
         }
     }
@@ -57,7 +57,7 @@ impl Drop for Checkpointer {
 }
 
 fn run(file: &File, requests: &Receiver<()>) {
-    // A connection has some hundred kilobytes, which few installations ever need.
+    // A connection takes some hundred kilobytes, which few installations ever need.
     let mut link = None;
     while requests.recv().is_ok() {
         if link.is_none() && file.identity.log_bytes() < BYTES {
@@ -74,9 +74,9 @@ fn run(file: &File, requests: &Receiver<()>) {
     }
 }
 
-/// Checkpoints the log if it is long; returns the connection, which is opened where there is none.
+/// Checkpoints the log if it is long. Returns the connection, which is opened if there is none.
 fn checkpointed(file: &File, link: Option<Link>) -> Result<Link, BoxError> {
-    // Each time: to read a file beyond its end, once somebody has truncated it, would end the process.
+    // Each time: reading a truncated file beyond its end would end the process.
     file.identity.verify()?;
     let mut link = match link {
         Some(link) => link,
@@ -85,7 +85,7 @@ fn checkpointed(file: &File, link: Option<Link>) -> Result<Link, BoxError> {
     link.here(|conn| {
         let state: Log = sql_query("PRAGMA wal_checkpoint(NOOP)").get_result(conn)?;
         if state.log - state.checkpointed > PAGES {
-            // A passive checkpoint does not wait for readers: pages behind what one of them sees are left.
+            // A passive checkpoint does not wait for readers: it leaves pages that are newer than a reader's view.
             let _: Log = sql_query("PRAGMA wal_checkpoint(PASSIVE)").get_result(conn)?;
         }
         QueryResult::Ok(())
@@ -93,7 +93,7 @@ fn checkpointed(file: &File, link: Option<Link>) -> Result<Link, BoxError> {
     Ok(link)
 }
 
-/// How many pages the log has, and how many of them are in the main file as well.
+/// The number of the log's pages, and of those that are in the main file as well.
 #[derive(QueryableByName)]
 struct Log {
     #[diesel(sql_type = BigInt)]

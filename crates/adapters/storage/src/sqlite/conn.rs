@@ -1,4 +1,4 @@
-//! One connection, and where its statements run.
+//! One connection, and the threads that its statements run on.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -53,8 +53,8 @@ impl Connection for Conn {
         self.0.execute_returning_count(statement)
     }
 
-    /// Each row is read while the statement stands on it. The driver's own way copies every value of all rows first, which took
-    /// as much time as the query on pages of large records.
+    /// Reads each row while the statement is on it. The driver's own way copies every value of all rows first. On pages of large
+    /// records that took as much time as the query.
     fn load_any<'a, U, ST>(&'a mut self, statement: AnyStatement<'a, Sqlite>) -> BoxFuture<'a, QueryResult<Vec<U>>>
     where
         U: FromSqlRow<ST, Sqlite> + Send + 'static,
@@ -78,7 +78,7 @@ fn collected(statement: &AnyStatement<'_, Sqlite>) -> QueryResult<CollectedQuery
     Ok(CollectedQuery::new(text.finish(), is_kept, values.moveable()))
 }
 
-/// Runs the statements of one connection: on the calling thread, or on one that may block while they are heavy.
+/// Runs the statements of one connection: on the calling thread, or, while they are heavy, on a thread that may block.
 #[derive(Default)]
 pub struct Runtime {
     switch: Arc<Switch>,
@@ -118,17 +118,17 @@ impl SpawnBlocking for Runtime {
 }
 
 /// Statements that need no answer of their own. On SQLite there is no round trip to save: each runs when it is sent.
-pub struct Flight<'a> {
+pub struct Pipeline<'a> {
     conn: &'a mut Conn,
     outcome: QueryResult<()>,
 }
 
-impl<'a> Flight<'a> {
+impl<'a> Pipeline<'a> {
     pub(super) fn new(conn: &'a mut Conn) -> Self {
         Self { conn, outcome: Ok(()) }
     }
 
-    /// Runs a statement, unless one before it failed.
+    /// Runs a statement, unless an earlier one failed.
     pub(super) async fn send<T>(&mut self, query: T)
     where
         T: QueryFragment<Sqlite> + QueryId + Send,
@@ -138,17 +138,19 @@ impl<'a> Flight<'a> {
         }
     }
 
-    /// As [`Flight::land`]. `false`, since many sessions share one end of the transaction.
+    /// As [`Pipeline::finish`]. Returns `false`, since many sessions share one end of the transaction.
     ///
     /// # Errors
-    /// As for [`Flight::land`].
-    pub(super) async fn land_with_commit(self) -> QueryResult<bool> {
-        self.land().await.map(|()| false)
+    /// As for [`Pipeline::finish`].
+    pub(super) async fn finish_with_commit(self) -> QueryResult<bool> {
+        self.finish().await.map(|()| false)
     }
 
+    /// Reports the outcome of all statements.
+    ///
     /// # Errors
     /// The first failure.
-    pub(super) async fn land(self) -> QueryResult<()> {
+    pub(super) async fn finish(self) -> QueryResult<()> {
         self.outcome
     }
 }
@@ -169,7 +171,7 @@ impl Drop for Running {
     }
 }
 
-/// What a connection is for.
+/// The use of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Reader,
@@ -195,7 +197,7 @@ impl Link {
         })
     }
 
-    /// Says where the next statements run.
+    /// Sets the effort of the next statements, and so the thread that they run on.
     pub(super) fn set_effort(&self, effort: Effort) {
         self.switch.heavy.store(effort == Effort::Heavy, Ordering::Relaxed);
     }
@@ -205,12 +207,12 @@ impl Link {
         self.switch.running.load(Ordering::Acquire)
     }
 
-    /// Runs a command here and now, and leaves the effort at light.
+    /// Runs a command on this thread, and leaves the effort at light.
     pub(super) fn run(&mut self, command: Command) -> QueryResult<()> {
         self.here(move |conn| command.execute(conn).map(drop))
     }
 
-    /// Runs `work` here and now, and leaves the effort at light.
+    /// Runs `work` on this thread, and leaves the effort at light.
     pub(super) fn here<T: Send + 'static>(
         &mut self,
         work: impl FnOnce(&mut SqliteConnection) -> QueryResult<T> + Send + 'static,
@@ -252,18 +254,18 @@ impl QueryFragment<Sqlite> for Command {
 
 impl QueryId for Command {
     type QueryId = ();
-    /// The cache goes by the text.
+    /// The cache looks it up by the text.
     const HAS_STATIC_QUERY_ID: bool = false;
 }
 
 impl diesel::query_dsl::RunQueryDsl<SqliteConnection> for Command {}
 
-/// How long to wait for other processes that open, migrate or recover the file just now.
+/// The wait for other processes that open, migrate or recover the file.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 fn set_up(conn: &mut SqliteConnection, role: Role) -> Result<(), BoxError> {
     conn.batch_execute(&format!("PRAGMA busy_timeout = {}", TIMEOUT.as_millis()))?;
-    // Nothing of the file is mapped: a page that cannot be read would end the process, where a read that fails ends a statement.
+    // Nothing of the file is mapped: an unreadable page would end the process, while a failed read ends only a statement.
     conn.batch_execute(
         "PRAGMA synchronous = FULL;
          PRAGMA foreign_keys = ON;

@@ -1,4 +1,4 @@
-//! Many deliveries one after the other: here that costs no round trips, and each statement stays prepared.
+//! Statements on many deliveries, one after another. On SQLite that costs no round trips, and each statement stays prepared.
 
 use diesel::prelude::*;
 use forecourt_kernel::StoreResult;
@@ -9,7 +9,7 @@ use crate::models::{AttemptRow, DueAdvance, Merge, status_code};
 use crate::schema::{webhook_deliveries, webhook_queues};
 use crate::statement::{Prepare as _, RunQueryDsl};
 
-/// Lets an event take the place of those that have not settled yet. Returns which subscriptions had one.
+/// Merges an event into the pending updates that have not settled yet. Returns the subscriptions that had one.
 pub(crate) async fn merge(
     conn: &mut Conn,
     business: i64,
@@ -32,7 +32,7 @@ pub(crate) async fn merge(
     Ok(merged)
 }
 
-/// Lets queues be looked into when these say, or sooner if they would be anyway.
+/// Makes queues due at the given times, unless they are due sooner.
 pub(crate) async fn advance_due(conn: &mut Conn, queues: &[DueAdvance]) -> StoreResult<()> {
     for queue in queues {
         let later = webhook_queues::next_due
@@ -50,10 +50,11 @@ pub(crate) async fn advance_due(conn: &mut Conn, queues: &[DueAdvance]) -> Store
     Ok(())
 }
 
-/// Rows are looked up one by one here anyway.
+/// Does nothing: rows are looked up one by one anyway.
 pub(crate) const fn look_up_by_key(_conn: &mut Conn) {}
 
-/// Stores what came of attempts, unless their deliveries are no longer pending. Returns which are to be tried again, and when.
+/// Stores the results of attempts, unless their deliveries are no longer pending. Returns the deliveries to try again, with the
+/// times.
 pub(crate) async fn save(conn: &mut Conn, attempts: Vec<AttemptRow>) -> StoreResult<Vec<DueAdvance>> {
     let mut again = Vec::new();
     for AttemptRow {

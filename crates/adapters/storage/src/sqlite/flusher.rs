@@ -12,7 +12,7 @@ use super::checkpointer::Checkpointer;
 use super::queue::WriteQueue;
 use super::writer::Writer;
 
-/// Commits the shared transaction whenever a session has left work in it.
+/// Commits the shared transaction once a session has left work in it.
 ///
 /// It queues for the writer like every session ([`WriteQueue`]). The fsync blocks this thread and no other.
 pub(super) struct Flusher {
@@ -34,7 +34,7 @@ impl Flusher {
         })
     }
 
-    /// Requests a commit soon. Costs next to nothing when one is requested already.
+    /// Requests a commit soon. It costs next to nothing if one is requested already.
     pub(super) fn wake(&self) {
         if let Some(thread) = &self.thread {
             thread.thread().unpark();
@@ -42,7 +42,7 @@ impl Flusher {
     }
 }
 
-/// Waits for the last commit, and so for the connection to close: after an orderly end the file is complete by itself.
+/// Waits for the last commit, and so for the connection to close. After an orderly end the file is complete without its log.
 impl Drop for Flusher {
     fn drop(&mut self) {
         self.ending.store(true, Ordering::Release);
@@ -57,9 +57,9 @@ impl Drop for Flusher {
 
 fn run(writer: &Mutex<Writer>, queue: &Arc<WriteQueue>, checkpointer: &Checkpointer, ending: &AtomicBool) {
     loop {
-        // A wake-up that comes before this is kept.
+        // A wake-up before this is kept.
         thread::park();
-        // Looked at first: what was left before the end was called is in this commit.
+        // Read first: work that was left before the end was requested is in this commit.
         let last = ending.load(Ordering::Acquire);
         let turn = queue.enter_to_commit();
         let mut writer = writer.blocking_lock();

@@ -1,7 +1,7 @@
-//! Whether the files at the database's paths are still the ones that are open.
+//! The check that the files at the database's paths are still the open ones.
 //!
-//! SQLite does not look: what it writes to a file that has been deleted or replaced is gone when the process ends, and what it reads
-//! beyond the end of one that was truncated is zeros.
+//! SQLite does not check. Its writes to a file that has been deleted or replaced are gone when the process ends, and its reads
+//! beyond the end of a truncated one find zeros.
 
 use std::ffi::OsString;
 use std::fs::{self, File, Permissions};
@@ -13,9 +13,9 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use forecourt_kernel::{StoreError, StoreResult};
 
-/// The least that the index of the log has, once it is in use.
+/// The minimal size of the log's index once it is in use.
 const INDEX_BYTES: u64 = 32_768;
-/// What the log begins with, but for the last bit, which is the byte order of its checksums.
+/// The first bytes of the log without the last bit, which is the byte order of its checksums.
 const LOG_MAGIC: u32 = 0x377f_0682;
 
 /// The files of one database.
@@ -24,12 +24,12 @@ pub(super) struct Identity {
     main: PathBuf,
     log: PathBuf,
     index: PathBuf,
-    /// Which files they are, since they were opened.
+    /// The identities of the files when they were opened.
     opened: OnceLock<[Inode; 3]>,
-    /// The main file once more, to look into. It stays open as long as there are connections: to close it would take their
-    /// locks away, which are the process's.
+    /// Another handle on the main file, to read from. It stays open as long as there are connections: closing it would release
+    /// their locks, which belong to the process.
     handle: OnceLock<File>,
-    /// The most bytes that the main file has had.
+    /// The size of the main file when it was last checked.
     size: AtomicU64,
     trouble: Mutex<Option<Trouble>>,
 }
@@ -40,11 +40,11 @@ struct Inode {
     number: u64,
 }
 
-/// What is wrong with the files.
+/// A fault of the files.
 #[derive(Clone, Debug)]
 struct Trouble {
     what: String,
-    /// Whether it can pass while this process runs: a file that was moved away may come back, what was cut off may not.
+    /// It lasts as long as this process: truncation does, while a file that was moved away may come back.
     lasting: bool,
 }
 
@@ -66,8 +66,8 @@ impl Identity {
         }
     }
 
-    /// Makes the file and its folder where they are missing, readable by their owner only, and takes the right to read from
-    /// others where they are there.
+    /// Makes the file and its folder if they are missing, readable by their owner only. If they exist, it takes the right to read
+    /// from others.
     pub(super) fn prepare(&self) -> io::Result<()> {
         match fs::OpenOptions::new()
             .write(true)
@@ -79,7 +79,7 @@ impl Identity {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
         }
-        // What SQLite makes beside the file gets the file's own permissions.
+        // SQLite gives the files beside it the file's own permissions.
         for path in [&self.main, &self.log, &self.index] {
             if let Err(error) = tighten(path) {
                 tracing::warn!(path = %path.display(), %error, "others can read this file of the database");
@@ -88,14 +88,14 @@ impl Identity {
         Ok(())
     }
 
-    /// Whether there is a log without the file that it belongs to, which SQLite would throw away.
+    /// Returns `true` if there is a log without its main file. SQLite would throw it away.
     pub(super) fn is_log_alone(&self) -> bool {
         let length = |path| fs::metadata(path).map_or(0, |found| found.len());
         length(&self.main) == 0 && length(&self.log) > 0
     }
 
-    /// Whether the file has fewer pages than it says. One with a log may, after a crash. To be asked before there are
-    /// connections, whose locks it might take away.
+    /// Returns `true` if the file has fewer pages than its header says. A file with a log may, after a crash. It has to be called
+    /// before there are connections, whose locks it might release.
     pub(super) fn is_torn(&self) -> bool {
         if fs::metadata(&self.log).is_ok_and(|found| found.len() > 0) {
             return false;
@@ -106,7 +106,7 @@ impl Identity {
             .unwrap_or(false)
     }
 
-    /// From now on the files are those that are there. There has to be a connection that has read.
+    /// Takes the present files for the right ones from now on. A connection must have read before.
     pub(super) fn note(&self) -> io::Result<()> {
         let handle = File::open(&self.main)?;
         let main = handle.metadata()?;
@@ -121,10 +121,10 @@ impl Identity {
         Ok(())
     }
 
-    /// Whether what is written goes where it will be found. Three calls of the system.
+    /// Checks that writes go to the files at the database's paths, in three system calls.
     ///
     /// # Errors
-    /// `Unavailable`; the log says why, once.
+    /// `Unavailable`; the log gives the reason, once.
     pub(super) fn verify(&self) -> StoreResult<()> {
         self.report(self.look())
     }
@@ -134,12 +134,12 @@ impl Identity {
         self.report(self.look().and_then(|()| self.look_at_log()))
     }
 
-    /// Whether reading is safe. One call of the system.
+    /// Checks that reading is safe, in one system call.
     ///
     /// # Errors
     /// As [`verify`](Self::verify).
     pub(super) fn verify_readable(&self) -> StoreResult<()> {
-        // Readers have the file open, wherever it went.
+        // Readers have the file open, even if it was moved.
         let Some(handle) = self.handle.get() else { return Ok(()) };
         match handle.metadata() {
             Ok(found) if found.len() >= self.size.load(Ordering::Relaxed) => Ok(()),
@@ -147,7 +147,7 @@ impl Identity {
         }
     }
 
-    /// How many bytes the log's file has, some of which may be of no use any more.
+    /// The size of the log's file, parts of which may be out of use.
     pub(super) fn log_bytes(&self) -> u64 {
         fs::metadata(&self.log).map_or(0, |found| found.len())
     }
@@ -176,14 +176,15 @@ impl Identity {
         Ok(())
     }
 
-    /// Whether all pages are there that the main file says it has: so it is after a VACUUM, which makes it shorter.
+    /// Returns `true` if the main file has all the pages that its header says. That is so after a VACUUM, which makes it shorter.
     fn is_whole(&self, length: u64) -> bool {
         self.handle
             .get()
             .is_none_or(|handle| promised_length(handle).is_ok_and(|promised| promised <= length))
     }
 
-    /// A log that was truncated and then written to has no beginning. (To read it is harmless: no lock hangs on it.)
+    /// Checks the beginning of the log, which is missing if it was truncated and then written to. (Reading the log is harmless:
+    /// no lock depends on it.)
     fn look_at_log(&self) -> Result<(), Trouble> {
         let mut beginning = [0; 4];
         let read = File::open(&self.log).and_then(|mut log| log.read_exact(&mut beginning));
@@ -245,7 +246,7 @@ impl Inode {
     }
 }
 
-/// How many bytes a database has, as its header says; none if that is nothing to go by.
+/// Returns the size of a database as its header says, or 0 if the header is of no use.
 fn promised_length(main: &File) -> io::Result<u64> {
     let mut header = [0; 100];
     main.read_exact_at(&mut header, 0)?;
@@ -261,7 +262,7 @@ fn promised_length(main: &File) -> io::Result<u64> {
     Ok(u64::from(number(28)) * u64::from(page_bytes))
 }
 
-/// Makes a folder, and those above it, durably and for its owner only; one that is there stays as it is.
+/// Makes a folder and its parents, durably and for its owner only. An existing folder stays as it is.
 pub(super) fn make_folder(folder: &Path) -> io::Result<()> {
     if folder.as_os_str().is_empty() || folder.is_dir() {
         return Ok(());

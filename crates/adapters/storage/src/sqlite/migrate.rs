@@ -16,11 +16,10 @@ use crate::version_check::LEAST_VERSION;
 
 const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../../../migrations/sqlite");
 
-/// How long the migrations of another process are waited for.
+/// The wait for the migrations of another process.
 const TIMEOUT: &str = "PRAGMA busy_timeout = 120000";
 
-/// Runs what is missing, in one transaction that excludes every other writer from before the first look at what there
-/// is. Blocks.
+/// Runs the missing migrations, in one transaction that excludes every other writer before it looks for them. Blocks.
 pub(super) fn run(file: &File) -> Result<Vec<String>, MigrateError> {
     let mut conn = connect(file).map_err(|failure| MigrateError::Unreachable(StoreError::Unavailable(failure)))?;
     conn.immediate_transaction(|conn| {
@@ -42,8 +41,8 @@ pub(super) fn run(file: &File) -> Result<Vec<String>, MigrateError> {
     })
 }
 
-/// Foreign keys are off, and checked at the end: a table is changed by building it anew and giving it the old name,
-/// which would else delete what refers to it.
+/// Connects with foreign keys off; they are checked at the end. A table is changed by building it anew and giving it the old
+/// name, which would otherwise delete the rows that refer to it.
 fn connect(file: &File) -> Result<SqliteConnection, BoxError> {
     let mut conn = SqliteConnection::establish(&file.location()?)?;
     conn.batch_execute(TIMEOUT)?;

@@ -1,7 +1,7 @@
 //! SQLite inside this process: the engine of a server that stands alone.
 //!
-//! Readers are many and writers take turns on one connection, where **group commit** lets one fsync serve all who wrote
-//! since the last one ([`Session`]). A statement is microseconds and runs where it is called; an fsync never does.
+//! There are many readers. Writers take turns on one connection, where **group commit** lets one fsync serve all that wrote since
+//! the last one ([`Session`]). A statement takes microseconds and runs on the calling thread; an fsync never does.
 //!
 //! A foreign key must not be deferred: it would fail the shared commit, and with it all sessions' writes.
 
@@ -33,15 +33,15 @@ use diesel_async::SimpleAsyncConnection as _;
 use forecourt_kernel::{BoxError, BusinessId, StoreResult};
 use tokio::task::spawn_blocking;
 
-pub use conn::{Conn, Flight, Runtime};
+pub use conn::{Conn, Pipeline, Runtime};
 pub use readers::Reader;
 pub use session::Session;
 
 use crate::config::Config;
 use crate::error::{MigrateError, OpenError, store_error};
 use crate::pool::{Effort, PoolStatus, WriteStats};
-use crate::readiness::Verdict;
-use crate::shares::Shares;
+use crate::readiness::ReadinessCache;
+use crate::shares::TenantLimiter;
 use crate::state::DatabaseState;
 use crate::totals::Totals;
 use crate::version_check::{LEAST_VERSION, VersionCheck};
@@ -60,20 +60,20 @@ pub struct Engine {
     writer: Arc<WriterHandle>,
     file: Arc<File>,
     totals: Arc<Totals>,
-    verdict: Arc<Verdict>,
+    readiness: Arc<ReadinessCache>,
     version_check: Arc<VersionCheck>,
     state: Arc<DatabaseState>,
 }
 
-/// How many entries of each index statistics are gathered from, in some hundredths of a second: more than share a value of most
-/// columns, so that selective indexes are distinguished from unselective ones.
+/// The number of entries of each index that statistics are gathered from, in some hundredths of a second. More entries than that
+/// seldom share one value, so selective indexes are distinguished from unselective ones.
 const SAMPLE: u32 = 100_000;
 
-/// Where the database is, and how its connections are set up.
+/// The database's path, and the settings of its connections.
 #[derive(Debug)]
 struct File {
     path: PathBuf,
-    /// How long a caller may wait for its turn.
+    /// The longest wait of a caller for its turn.
     wait: Duration,
     identity: Identity,
 }
@@ -91,16 +91,16 @@ impl Engine {
             move || open_first(&file)
         });
         let (writer, reader) = opened.await.map_err(|failure| file.failed(failure.into()))??;
-        let verdict = Arc::<Verdict>::default();
+        let readiness = Arc::<ReadinessCache>::default();
         Ok(Self {
             readers: Arc::new(Readers::new(Arc::clone(&file), reader, config.pool_size)),
             writer: Arc::new(
-                WriterHandle::new(writer, Arc::clone(&file), Arc::clone(&verdict))
+                WriterHandle::new(writer, Arc::clone(&file), Arc::clone(&readiness))
                     .map_err(|failure| file.failed(failure.into()))?,
             ),
             file,
             totals: Arc::default(),
-            verdict,
+            readiness,
             version_check: Arc::default(),
             state: Arc::default(),
         })
@@ -120,7 +120,7 @@ impl Engine {
         Ok(versions)
     }
 
-    /// A connection to read with. Each statement sees the newest commit.
+    /// Takes a connection to read with. Each statement sees the newest commit.
     ///
     /// # Errors
     /// `Unavailable` if none comes free in time.
@@ -128,7 +128,7 @@ impl Engine {
         self.read_for(None, effort).await
     }
 
-    /// As [`read`](Self::read), out of the share of the business that it is for.
+    /// As [`read`](Self::read), within the share of the business.
     ///
     /// # Errors
     /// As [`read`](Self::read); too many of the business wait already.
@@ -136,8 +136,8 @@ impl Engine {
         Readers::take(&self.readers, business, effort).await
     }
 
-    /// Takes a turn on the writer. It ends with [`Session::commit`], or as if nothing had happened when dropped; until
-    /// then every other writer waits, so nothing that takes time belongs into it.
+    /// Takes a turn on the writer. It ends with [`Session::commit`], or without effect when dropped. Until then every other
+    /// writer waits, so it must be short.
     ///
     /// # Errors
     /// `Unavailable` if the turn does not come in time, or another process holds the file for seconds.
@@ -153,31 +153,31 @@ impl Engine {
         WriterHandle::begin(&self.writer, business).await
     }
 
-    /// In whose order the sessions of a business go that may share a transaction: none, since all sessions share the
-    /// writer's transactions anyway.
-    pub(crate) fn turns(&self) -> Option<(Shares, Duration)> {
+    /// The queue of a business's sessions that may share a transaction: none, since all sessions share the writer's transactions
+    /// anyway.
+    pub(crate) fn turns(&self) -> Option<(TenantLimiter, Duration)> {
         None
     }
 
-    /// What is known of the lists of this file.
+    /// The cache of the totals of lists.
     pub(crate) fn totals(&self) -> &Arc<Totals> {
         &self.totals
     }
 
-    /// Whether this version may write.
+    /// The check that this version may write.
     pub(crate) fn version_check(&self) -> &VersionCheck {
         &self.version_check
     }
 
-    /// What this process knows of the database.
+    /// This process's knowledge of the database.
     pub(crate) fn state(&self) -> &DatabaseState {
         &self.state
     }
 
-    /// Whether the file can be read and written to.
+    /// Checks that the file can be read and written to.
     ///
     /// # Errors
-    /// `Unavailable` if not, or if it does not show in time.
+    /// `Unavailable` if it cannot, or does not show it in time.
     pub async fn ping(&self) -> StoreResult<()> {
         let ask = async {
             self.file.identity.verify()?;
@@ -196,15 +196,15 @@ impl Engine {
             self.version_check.verdict()?;
             WriterHandle::try_out(&self.writer).await
         };
-        self.verdict.get(ask).await
+        self.readiness.get(ask).await
     }
 
-    /// Does what the database needs now and then: gathers the statistics of the tables that have changed much since that was
-    /// last done, of one after the other, so that others who write hardly wait.
+    /// Does regular maintenance: gathers the statistics of the tables that have changed much since the last time. It takes one
+    /// table after another, so that other writers wait little.
     pub(crate) async fn maintain(&self) -> StoreResult<()> {
         let due = {
             let mut session = self.begin().await?;
-            // What it would do, of all tables.
+            // The statements that it would run, for all tables.
             let due = sql::<Text>("PRAGMA optimize(0x10003)");
             let due = crate::statement::RunQueryDsl::load::<String>(due, &mut *session).await;
             due?
@@ -218,19 +218,19 @@ impl Engine {
             session.commit().await?;
         }
         if is_due {
-            // A connection reads statistics when it opens. It would also read them after a change of the schema; but while the schema
-            // changes, a search that has just begun may fail, since FTS5's tables cannot be connected then.
+            // A connection reads statistics when it opens. It would also read them after a change of the schema; but during that
+            // a search that has just begun may fail, since FTS5's tables cannot be connected.
             self.readers.renew().await?;
         }
         Ok(())
     }
 
-    /// Does what the database needs after many records were loaded at once.
+    /// Does the maintenance that is due after many records were loaded at once.
     pub(crate) async fn analyze(&self) -> StoreResult<()> {
         self.maintain().await
     }
 
-    /// How busy the readers are, and how many sessions wait for a reader or for their turn to write.
+    /// The use of the readers, and the number of sessions that wait for a reader or for their turn to write.
     #[must_use]
     pub fn pool_status(&self) -> PoolStatus {
         let status = self.readers.status();
@@ -240,14 +240,14 @@ impl Engine {
         }
     }
 
-    /// How much was written.
+    /// The number of writes.
     #[must_use]
     pub fn write_stats(&self) -> WriteStats {
         self.writer.stats()
     }
 }
 
-/// The connections that every server needs, which also proves that the file can be used.
+/// Opens the connections that every server needs, which also proves that the file can be used.
 fn open_first(file: &File) -> Result<(Link, Link), OpenError> {
     if let Some(folder) = file.path.parent() {
         make_folder(folder).map_err(|source| OpenError::Folder {
@@ -269,10 +269,10 @@ fn open_first(file: &File) -> Result<(Link, Link), OpenError> {
     Ok((writer, reader))
 }
 
-/// Up to this size a file is looked through at the start, in some hundredths of a second; beyond it would take too long.
+/// The size up to which a file is checked at the start, in some hundredths of a second. A larger file would take too long.
 const LOOKED_THROUGH: u64 = 16 * 1024 * 1024;
 
-/// Refuses a file that is not whole: a copy that was broken off, or made during a write.
+/// Refuses a file that is not whole: a copy that was interrupted, or made during a write.
 fn check(file: &File, writer: &mut Link) -> Result<(), OpenError> {
     let length = fs::metadata(&file.path).map_or(0, |found| found.len());
     let question = if length <= LOOKED_THROUGH {
@@ -308,8 +308,7 @@ impl File {
         }
     }
 
-    /// The path as SQLite takes it: not to be mistaken for one of its special names, which never begin with a dot or a
-    /// slash.
+    /// The path in a form that SQLite does not take for one of its special names, which never begin with a dot or a slash.
     fn location(&self) -> Result<String, BoxError> {
         let path = if self.path.is_absolute() {
             self.path.clone()

@@ -1,4 +1,4 @@
-//! Whose turn it is to write.
+//! The queue of the sessions that write.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, PoisonError};
@@ -9,18 +9,19 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout};
 
 use crate::error::unavailable;
-use crate::pool::LONGEST_QUEUE;
+use crate::pool::MAX_QUEUE;
 use crate::shares::OWN_TURNS;
 use crate::sync::{Mutex, MutexGuard};
 
-/// How many sessions at most go before a commit that is wanted, if several businesses wait for it.
+/// The number of sessions that may go before a requested commit if sessions of several businesses share it.
 const BEFORE_SHARED_COMMIT: usize = 64;
 
-/// Hands the turn from one to the next: to each business that waits in rotation, and within a business in order of arrival.
-/// So many sessions of one business put off another's single one by one session, not by all of them.
+/// Hands the turn on: to each waiting business in rotation, and within a business in order of arrival. So many sessions of one
+/// business delay another's single session by one session, not by all of them.
 ///
-/// The committer waits too. All sessions that wait when its turn comes go first, and so share the commit; but where sessions of
-/// several businesses share it, only so many, so that a business with a long queue does not put off the answer to another's only session.
+/// The committer waits too. The sessions that wait already when it arrives go first, and so share the commit. If sessions of
+/// several businesses share it, only [`BEFORE_SHARED_COMMIT`] go first, so that a business with a long queue does not delay the
+/// answer to another's only session.
 #[derive(Default)]
 pub(super) struct WriteQueue(Mutex<State>);
 
@@ -32,15 +33,15 @@ struct State {
     /// The businesses that wait, the next one first.
     rotation: VecDeque<Option<BusinessId>>,
     committer: Option<Committer>,
-    /// Who has had turns since the last commit.
+    /// The businesses that have had turns since the last commit.
     served: Served,
 }
 
 struct Committer {
     waiter: oneshot::Sender<Turn>,
-    /// How many go first.
+    /// The number of sessions that go first.
     after: usize,
-    /// How many have gone since it came.
+    /// The number of sessions that have gone since it arrived.
     passed: usize,
 }
 
@@ -53,8 +54,8 @@ enum Served {
 }
 
 impl WriteQueue {
-    /// Waits for a turn of this business: for so long, or for [`OWN_TURNS`] times as long while `done` shows that sessions
-    /// before it do their work.
+    /// Waits for a turn of this business. The wait is at most `wait`, or [`OWN_TURNS`] times as long while `done` shows that
+    /// earlier sessions do their work.
     ///
     /// # Errors
     /// `Unavailable` if it does not come in that time, or too many of the business wait already.
@@ -84,7 +85,7 @@ impl WriteQueue {
         }
     }
 
-    /// Waits for the turn of the one that commits. Blocks.
+    /// Waits for the committer's turn. Blocks.
     pub(super) fn enter_to_commit(self: &Arc<Self>) -> Turn {
         loop {
             match self.join_to_commit() {
@@ -98,7 +99,7 @@ impl WriteQueue {
         }
     }
 
-    /// The turn of the one that commits, or where it comes.
+    /// Returns the committer's turn, or the receiver that gets it.
     pub(super) fn join_to_commit(self: &Arc<Self>) -> Result<Turn, oneshot::Receiver<Turn>> {
         let mut state = self.state();
         if !state.taken {
@@ -115,7 +116,7 @@ impl WriteQueue {
         Err(turn)
     }
 
-    /// How many sessions wait.
+    /// The number of sessions that wait.
     pub(super) fn waiting(&self) -> usize {
         self.state().waiting()
     }
@@ -125,7 +126,7 @@ impl WriteQueue {
         while let Some(waiter) = state.next() {
             match waiter.send(Turn::new(self)) {
                 Ok(()) => return,
-                // It has gone away: the turn is the next one's.
+                // The caller has gone away: the turn is the next one's.
                 Err(mut turn) => turn.0 = None,
             }
         }
@@ -145,10 +146,10 @@ impl State {
 
     fn join(&mut self, business: Option<BusinessId>) -> StoreResult<oneshot::Receiver<Turn>> {
         let queue = self.waiting.entry(business).or_default();
-        if queue.len() >= LONGEST_QUEUE {
+        if queue.len() >= MAX_QUEUE {
             queue.retain(|waiter| !waiter.is_closed());
         }
-        if queue.len() >= LONGEST_QUEUE {
+        if queue.len() >= MAX_QUEUE {
             return Err(unavailable("too many requests of this business wait to write"));
         }
         if queue.is_empty() && !self.rotation.contains(&business) {
@@ -198,7 +199,7 @@ impl State {
     }
 }
 
-/// The turn. The next one's begins when it is dropped.
+/// The turn to write. The next one begins when this is dropped.
 pub(super) struct Turn(Option<Arc<WriteQueue>>);
 
 impl Turn {
@@ -292,7 +293,7 @@ mod tests {
     async fn a_queue_has_an_end() {
         let queue = Arc::new(WriteQueue::default());
         let held = queue.enter(None, TIMEOUT, nothing).await.unwrap();
-        let crowd: Vec<_> = (0..LONGEST_QUEUE).map(|_| waiting(&queue, 1)).collect();
+        let crowd: Vec<_> = (0..MAX_QUEUE).map(|_| waiting(&queue, 1)).collect();
         let one_more = queue.enter(Some(BusinessId::new(1)), TIMEOUT, nothing).await;
         assert!(matches!(one_more, Err(StoreError::Unavailable(_))));
         let late = queue.enter(Some(BusinessId::new(2)), Duration::ZERO, nothing).await;
@@ -303,7 +304,7 @@ mod tests {
         assert!((&mut again).now_or_never().is_some());
     }
 
-    /// How many of a crowd go before the commit, with or without a session of another business.
+    /// Returns the number of sessions of a crowd that go before the commit, with or without a session of another business.
     async fn before_the_commit(crowd: usize, with_another: bool) -> usize {
         let queue = Arc::new(WriteQueue::default());
         let mut turn = queue.enter(Some(BusinessId::new(1)), TIMEOUT, nothing).await.unwrap();

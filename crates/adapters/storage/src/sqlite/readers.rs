@@ -15,24 +15,24 @@ use tokio::time::{Instant, timeout_at};
 use super::File;
 use super::conn::{Conn, Link, Role};
 use crate::error::{other, unavailable};
-use crate::pool::{Effort, LONGEST_QUEUE, PoolStatus};
-use crate::shares::{OWN_TURNS, Place, Shares};
+use crate::pool::{Effort, MAX_QUEUE, PoolStatus};
+use crate::shares::{OWN_TURNS, Permit, TenantLimiter};
 
-/// How many heavy checkouts there may be at once, so that they leave cores and memory to the light ones.
+/// The maximum number of heavy checkouts at once. It leaves cores and memory to the light ones.
 const HEAVY: usize = 4;
 
-/// Opens connections as they are needed, keeps them, and lends them out, the one used last first.
+/// Opens connections as needed, keeps them, and lends them out, the most recently used one first.
 pub(super) struct Readers {
     file: Arc<File>,
     idle: Mutex<Vec<Link>>,
-    /// Connections that were opened before it last changed are closed once they are idle.
+    /// The generation of new connections. Older connections are closed once they are idle.
     generation: AtomicUsize,
     /// Connections that exist, lent or idle.
     open: AtomicUsize,
     light: Semaphore,
     heavy: Semaphore,
-    /// Half of the heavy checkouts at most are of one business.
-    heavy_shares: Shares,
+    /// Gives one business at most half of the heavy checkouts.
+    heavy_shares: TenantLimiter,
     waiting: AtomicUsize,
 }
 
@@ -45,7 +45,7 @@ impl Readers {
             open: AtomicUsize::new(1),
             light: Semaphore::new(light.max(1)),
             heavy: Semaphore::new(HEAVY),
-            heavy_shares: Shares::new(HEAVY / 2),
+            heavy_shares: TenantLimiter::new(HEAVY / 2),
             waiting: AtomicUsize::new(0),
         }
     }
@@ -64,7 +64,7 @@ impl Readers {
         let permit = match permits.try_acquire() {
             Ok(permit) => permit,
             Err(_) => {
-                if this.waiting.fetch_add(1, Ordering::Relaxed) >= LONGEST_QUEUE {
+                if this.waiting.fetch_add(1, Ordering::Relaxed) >= MAX_QUEUE {
                     this.waiting.fetch_sub(1, Ordering::Relaxed);
                     return Err(unavailable("too many requests wait to read the SQLite file"));
                 }
@@ -106,9 +106,9 @@ impl Readers {
         }
     }
 
-    /// Has other connections take the place of those that are open: at once of the idle ones, of the others when they come back.
+    /// Replaces all open connections: the idle ones at once, the others when they come back.
     pub(super) async fn renew(&self) -> StoreResult<()> {
-        // First: where none can be opened, those that there are go on.
+        // First: if no connection can be opened, the present ones go on.
         let link = self.open_another().await?;
         let idle = {
             let mut idle = self.idle();
@@ -120,7 +120,7 @@ impl Readers {
     }
 
     async fn open_another(&self) -> StoreResult<Link> {
-        // A file that has taken the place of the one that is open holds other records.
+        // A file that has replaced the open one holds other records.
         self.file.identity.verify()?;
         let file = Arc::clone(&self.file);
         let opened = spawn_blocking(move || Link::open(&file, Role::Reader)).await;
@@ -150,10 +150,10 @@ pub struct Reader(ScopeGuard<Lease, fn(Lease)>);
 struct Lease {
     link: Link,
     readers: Arc<Readers>,
-    /// That of the readers when it was lent.
+    /// The generation of the readers when this was lent.
     generation: usize,
     effort: Effort,
-    place: Option<Place>,
+    place: Option<Permit>,
 }
 
 impl Lease {
@@ -194,7 +194,7 @@ impl Lease {
 }
 
 impl Reader {
-    /// Whether statements of this effort may run on it.
+    /// Returns `true` if statements of this effort may run on it.
     pub(crate) fn suits(&self, effort: Effort) -> bool {
         self.0.effort == Effort::Heavy || effort == Effort::Light
     }

@@ -1,5 +1,7 @@
-//! What of a list's conditions is looked up by itself. SQLite plans without a look at the values: it cannot tell a range that
-//! leaves few records from one that leaves them all, nor does it know what an index of texts would find.
+//! The conditions of a list that are looked up by themselves first.
+//!
+//! SQLite plans without the values. It cannot distinguish a range that leaves few records from one that leaves them all, nor does
+//! it know the number of entries that an index of texts would find.
 
 use diesel::sql_types::BigInt;
 
@@ -7,7 +9,7 @@ use crate::selection::{Condition, Selection, TextIndex, within};
 use crate::statement::Sql;
 use crate::trigrams;
 
-/// Queries for the ids of all records that may pass, each by one index. Which of them finds few is not known yet.
+/// Queries for the ids of all records that may pass, each by one index. It is not known yet if one of them finds few.
 pub(crate) fn candidates(selection: &Selection) -> Vec<Sql<BigInt>> {
     let ranges = selection.conditions.iter().filter_map(|condition| match condition {
         Condition::Within(column, range) => {
@@ -24,7 +26,7 @@ pub(crate) fn candidates(selection: &Selection) -> Vec<Sql<BigInt>> {
     by_texts(selection).into_iter().chain(ranges).collect()
 }
 
-/// What the index of texts finds, and what is too new to be in it: see the migration that makes `lead_search`.
+/// Queries the index of texts, and the records that are too new to be in it: see the migration that makes `lead_search`.
 fn by_texts(selection: &Selection) -> Option<Sql<BigInt>> {
     let TextIndex {
         name: index,
@@ -52,7 +54,7 @@ fn by_texts(selection: &Selection) -> Option<Sql<BigInt>> {
     Some(ids)
 }
 
-/// What is compared with a pattern: the column.
+/// The expression that is compared with a pattern: the column.
 pub(crate) fn compared(column: &str, _pattern: &str, _in_order: bool) -> String {
     column.to_owned()
 }

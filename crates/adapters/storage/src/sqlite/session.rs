@@ -18,12 +18,12 @@ const SAVEPOINT: Command = Command("SAVEPOINT inner");
 const ROLLBACK_TO: Command = Command("ROLLBACK TO inner");
 const RELEASE: Command = Command("RELEASE inner");
 
-/// A unit of work: a savepoint within the transaction that is shared by all who write between two fsyncs.
+/// A unit of work: a savepoint within the transaction that is shared by all sessions between two fsyncs.
 ///
-/// What it wrote is its own until [`commit`](Self::commit); dropped before that, it leaves no trace and no lock.
-pub struct Session(ScopeGuard<Turn, fn(Turn)>);
+/// Its writes are its own until [`commit`](Self::commit). Dropped before that, it leaves no trace and no lock.
+pub struct Session(ScopeGuard<WriterLease, fn(WriterLease)>);
 
-struct Turn {
+struct WriterLease {
     // Dropped in this order: the next session to have the turn finds the writer free.
     writer: OwnedMutexGuard<Writer>,
     turn: queue::Turn,
@@ -32,15 +32,18 @@ struct Turn {
 
 impl Session {
     pub(super) fn new(writer: OwnedMutexGuard<Writer>, turn: queue::Turn, handle: Arc<WriterHandle>) -> Self {
-        Self(scopeguard::guard(Turn { writer, turn, handle }, Turn::abandon))
+        Self(scopeguard::guard(
+            WriterLease { writer, turn, handle },
+            WriterLease::abandon,
+        ))
     }
 
     pub(super) async fn enter(&mut self) -> StoreResult<()> {
         self.0.writer.enter().await
     }
 
-    /// Ends the work. When this answers `Ok`, all of it survives a power cut; and all that the session read was
-    /// written just as durably, so a replay of a stored answer is to be committed as well.
+    /// Ends the work. After `Ok` all of it survives a power cut. So does everything that the session read, therefore a replay of
+    /// a stored answer has to commit as well.
     ///
     /// A caller that stops waiting changes nothing: the work is kept with the next commit.
     ///
@@ -49,19 +52,19 @@ impl Session {
     pub async fn commit(self) -> StoreResult<()> {
         let mut turn = ScopeGuard::into_inner(self.0);
         let left = turn.writer.leave();
-        let Turn { writer, turn, handle } = turn;
+        let WriterLease { writer, turn, handle } = turn;
         // The next one may write before this one's work is on the disk.
         drop(writer);
         drop(turn);
-        let verdict = left?;
+        let outcome = left?;
         handle.flusher().wake();
-        match verdict.await {
-            Ok(verdict) => verdict.map_err(StoreError::from),
+        match outcome.await {
+            Ok(outcome) => outcome.map_err(StoreError::from),
             Err(gone) => Err(StoreError::Unavailable(gone.into())),
         }
     }
 
-    /// Ends the work; no flight commits on this engine.
+    /// Ends the work; no pipeline commits on this engine.
     ///
     /// # Errors
     /// As for [`commit`](Self::commit).
@@ -78,15 +81,15 @@ impl Session {
         Ok(())
     }
 
-    /// Ends the work as if it had never begun. When this answers `Ok`, all that the session read survives a power cut, as after
-    /// [`commit`](Self::commit): what it saw of others' work may not have been committed yet.
+    /// Ends the work as if it had never begun. After `Ok` everything that the session read survives a power cut, as after
+    /// [`commit`](Self::commit): the work of others that it saw may not have been committed yet.
     ///
     /// # Errors
     /// The commit failed of those on whose work the session may have relied.
     pub async fn rollback_durably(self) -> StoreResult<()> {
         let mut turn = ScopeGuard::into_inner(self.0);
         let undone = turn.writer.undo_and_wait();
-        let Turn { writer, turn, handle } = turn;
+        let WriterLease { writer, turn, handle } = turn;
         drop(writer);
         drop(turn);
         let Some(outcome) = undone? else { return Ok(()) };
@@ -122,7 +125,7 @@ impl Session {
         self.run(RELEASE)
     }
 
-    /// Says what the next statements will cost. Everybody else who writes waits meanwhile.
+    /// Declares the cost of the next statements. All other writers wait for them.
     pub fn set_effort(&mut self, effort: Effort) {
         self.0.writer.link.set_effort(effort);
     }
@@ -132,18 +135,18 @@ impl Session {
     }
 }
 
-impl Turn {
+impl WriterLease {
     fn abandon(mut self) {
         if !self.writer.link.is_running() {
             return self.undo();
         }
-        // The caller went away amid a heavy write, which must end first.
+        // The caller went away during a heavy write, which must end first.
         match Handle::try_current() {
             Ok(runtime) => drop(runtime.spawn_blocking(move || {
                 self.writer.link.wait_until_idle();
                 self.undo();
             })),
-            // Where nothing else may block, the thread that commits sees to it.
+            // Without a runtime no other thread may block, so the thread that commits does it.
             Err(_) => {
                 drop(self.writer);
                 drop(self.turn);

@@ -18,27 +18,27 @@ use super::queue::WriteQueue;
 use super::session::Session;
 use crate::error::{hinders_writing, is_busy, store_error};
 use crate::pool::WriteStats;
-use crate::readiness::Verdict;
+use crate::readiness::ReadinessCache;
 
 const BEGIN: Command = Command("BEGIN IMMEDIATE");
 const COMMIT: Command = Command("COMMIT");
 const ROLLBACK: Command = Command("ROLLBACK");
 const ENTER: Command = Command("SAVEPOINT session");
 const LEAVE: Command = Command("RELEASE session");
-/// Writes to the file's first page what stands there.
+/// Writes to the file's first page the value that is there already.
 const WRITE_SOMETHING: Command = Command("PRAGMA user_version = 0");
 const UNDO: Command = Command("ROLLBACK TO session");
 
-/// How long another process may hold the file before a session is refused.
+/// The time that another process may hold the file before a session is refused.
 const OTHER_PROCESS: Duration = Duration::from_secs(5);
-/// Between two looks whether it still does. Its lock is free only for a moment between two of its transactions, so
-/// that rare looks would never meet one.
+/// The interval at which that is tried again. Another process's lock is free only for a moment between two of its transactions,
+/// which longer intervals would miss.
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
-/// For how long a commit proves that the file can be written to.
+/// The time for which a commit proves that the file can be written to.
 const PROOF: Duration = Duration::from_secs(2);
 
-/// Where writers queue.
+/// The writer, and the queue for it.
 pub(super) struct WriterHandle {
     writer: Arc<Mutex<Writer>>,
     queue: Arc<WriteQueue>,
@@ -51,7 +51,7 @@ pub(super) struct WriterHandle {
 struct Counts {
     sessions: AtomicU64,
     commits: AtomicU64,
-    /// The latest commit, if no failure has followed that hinders every write.
+    /// The time of the latest commit, unless a later failure prevents every write.
     proof: StdMutex<Option<Instant>>,
 }
 
@@ -68,7 +68,7 @@ impl Counts {
 
 impl WriterHandle {
     /// Starts the thread that commits.
-    pub(super) fn new(link: Link, file: Arc<File>, verdict: Arc<Verdict>) -> io::Result<Self> {
+    pub(super) fn new(link: Link, file: Arc<File>, readiness: Arc<ReadinessCache>) -> io::Result<Self> {
         let counts = Arc::new(Counts::default());
         let writer = Writer {
             link,
@@ -78,7 +78,7 @@ impl WriterHandle {
             released: Vec::new(),
             counts: Arc::clone(&counts),
             file: Arc::clone(&file),
-            verdict,
+            readiness,
         };
         let writer = Arc::new(Mutex::new(writer));
         let queue = Arc::<WriteQueue>::default();
@@ -119,7 +119,7 @@ impl WriterHandle {
         &self.flusher
     }
 
-    /// How many sessions wait for their turn.
+    /// The number of sessions that wait for their turn.
     pub(super) fn waiting(&self) -> usize {
         self.queue.waiting()
     }
@@ -137,7 +137,7 @@ pub(super) struct Writer {
     pub(super) link: Link,
     /// A transaction is open.
     open: bool,
-    /// A session is in it, and has not said yet whether its work is to be kept.
+    /// A session is in it, and has neither kept nor undone its work yet.
     occupied: bool,
     /// The connection failed in a way that it may not recover from.
     broken: bool,
@@ -145,18 +145,18 @@ pub(super) struct Writer {
     released: Vec<oneshot::Sender<Outcome>>,
     counts: Arc<Counts>,
     file: Arc<File>,
-    verdict: Arc<Verdict>,
+    readiness: Arc<ReadinessCache>,
 }
 
-/// What became of a shared transaction.
+/// The outcome of a shared transaction.
 pub(super) type Outcome = Result<(), CommitFailure>;
 
 impl Writer {
-    /// Joins the shared transaction, and opens it for the first who comes. May be cancelled at any point.
+    /// Joins the shared transaction, or opens it for the first session. May be cancelled at any point.
     pub(super) async fn enter(&mut self) -> StoreResult<()> {
         if !self.open {
-            // Those who join are told by the commit.
-            self.file.identity.verify().inspect_err(|_| self.verdict.forget())?;
+            // Sessions that join learn it from the commit.
+            self.file.identity.verify().inspect_err(|_| self.readiness.forget())?;
         }
         if self.broken {
             let file = Arc::clone(&self.file);
@@ -193,7 +193,7 @@ impl Writer {
         }
     }
 
-    /// Keeps what a session wrote for the next commit, whose outcome the receiver gets.
+    /// Keeps a session's writes for the next commit. The receiver gets the outcome.
     pub(super) fn leave(&mut self) -> StoreResult<oneshot::Receiver<Outcome>> {
         self.occupied = false;
         if let Err(error) = self.link.run(LEAVE) {
@@ -205,11 +205,11 @@ impl Writer {
         Ok(receiver)
     }
 
-    /// Takes back what a session wrote, and nothing else. The receiver gets the outcome of the commit that others wait for, on
-    /// whose changes the session may have relied.
+    /// Undoes a session's writes, and nothing else. The receiver gets the outcome of the commit that others wait for, on whose
+    /// changes the session may have relied.
     ///
     /// # Errors
-    /// All that they wrote is lost.
+    /// All their writes are lost.
     pub(super) fn undo_and_wait(&mut self) -> Result<Option<oneshot::Receiver<Outcome>>, CommitFailure> {
         let others_wait = self.undo()?;
         Ok(others_wait.then(|| {
@@ -219,10 +219,10 @@ impl Writer {
         }))
     }
 
-    /// Takes back what a session wrote, and nothing else. `true` if others wait for a commit.
+    /// Undoes a session's writes, and nothing else. Returns `true` if others wait for a commit.
     ///
     /// # Errors
-    /// All that the others wrote is lost with it; they are notified.
+    /// All writes of the others are lost with it; they are notified.
     pub(super) fn undo(&mut self) -> Result<bool, CommitFailure> {
         let entered = mem::take(&mut self.occupied);
         if self.released.is_empty() {
@@ -238,11 +238,10 @@ impl Writer {
         Ok(true)
     }
 
-    /// Undoes a session that vanished without a word, as one does whose runtime is shut down in the midst of a heavy
-    /// statement.
+    /// Undoes a session that disappeared, as happens if its runtime is shut down during a heavy statement.
     fn evict(&mut self) {
         if self.occupied {
-            // Those who wait for the commit are notified of a failure.
+            // The sessions that wait for the commit are notified of a failure.
             let _ = self.undo();
         }
     }
@@ -261,7 +260,7 @@ impl Writer {
                 let outcome = self.file.identity.verify_written().map_err(CommitFailure::misplaced);
                 self.counts.prove(outcome.is_ok().then(Instant::now));
                 if outcome.is_err() {
-                    self.verdict.forget();
+                    self.readiness.forget();
                 }
                 (mem::take(&mut self.released), outcome)
             }
@@ -275,11 +274,11 @@ impl Writer {
 
     /// Gives up the shared transaction and notifies all sessions that relied on it.
     ///
-    /// A session's own savepoint is missing only if SQLite has undone everything by itself, as it does if the disk is full
-    /// or fails in the midst of a statement.
+    /// A session's own savepoint is missing only if SQLite has undone everything by itself. It does so if the disk is full or
+    /// fails during a statement.
     fn fail(&mut self, error: QueryError) -> CommitFailure {
         self.counts.prove(None);
-        self.verdict.forget();
+        self.readiness.forget();
         let failure = CommitFailure::undone(error);
         self.roll_back();
         for waiter in self.released.drain(..) {
@@ -293,7 +292,7 @@ impl Writer {
     fn note(&self, error: &QueryError) {
         if hinders_writing(error) {
             self.counts.prove(None);
-            self.verdict.forget();
+            self.readiness.forget();
         }
     }
 
@@ -305,16 +304,16 @@ impl Writer {
             tracing::warn!(error = %error, "the SQLite writer is opened anew after a failed rollback");
             self.broken = true;
             self.counts.prove(None);
-            self.verdict.forget();
+            self.readiness.forget();
         }
     }
 }
 
-/// Why a shared transaction was lost, for each who took part.
+/// The reason why a shared transaction was lost, for each session in it.
 #[derive(Clone, Debug)]
 pub(super) struct CommitFailure {
     cause: Arc<BoxError>,
-    /// Whether running the work again may succeed.
+    /// Running the work again may succeed.
     temporary: bool,
 }
 
@@ -331,7 +330,7 @@ impl CommitFailure {
         Self::logged(error.into(), true)
     }
 
-    /// It was committed to a file that is not in its place any longer.
+    /// It was committed to a file that is no longer at its path.
     fn misplaced(error: StoreError) -> Self {
         Self {
             cause: Arc::new(error.into()),

@@ -1,4 +1,4 @@
-//! What both engines promise.
+//! The promises of both engines.
 
 use std::env;
 use std::process::{Child, Command, Stdio};

@@ -1,6 +1,6 @@
 //! The engines, each on a database of the test's own.
 //!
-//! What both promise is in `contract.rs`, which is compiled once per engine like the queries themselves.
+//! The promises of both are in `contract.rs`, which is compiled once per engine like the queries themselves.
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,

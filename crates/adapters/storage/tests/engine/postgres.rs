@@ -48,7 +48,7 @@ async fn with_tables(url: &str) -> Engine {
     engine
 }
 
-/// Makes the tables, and answers where they are.
+/// Makes the tables, and returns the URL.
 async fn tables_at(url: &str) -> String {
     drop(with_tables(url).await);
     url.to_owned()
@@ -169,7 +169,7 @@ async fn callers_who_go_away_cost_no_connections() {
         .await;
         let mut backends = BTreeSet::new();
         for caller in 0..200 {
-            // Of every other one a statement is under way.
+            // Every other one has a statement under way.
             let work = async |conn: &mut Conn| {
                 let _ = if caller % 2 == 0 {
                     conn.batch_execute("SELECT pg_sleep(0.01)").now_or_never()
@@ -187,7 +187,7 @@ async fn callers_who_go_away_cost_no_connections() {
                 work(&mut session).await;
             }
         }
-        // A busy machine may take longer than is waited for, now and then.
+        // A busy machine may sometimes take longer than the wait.
         assert!(backends.len() <= 5 * POOL, "{} connections were made", backends.len());
         let mut session = engine.begin().await.unwrap();
         touch(&mut session, 1).await.unwrap();
@@ -310,7 +310,7 @@ async fn a_commit_waits_for_the_disk_wherever_that_was_turned_off() {
             let mut session = engine.begin().await.unwrap();
             let found: String = setting().get_result(&mut *session).await.unwrap();
             assert_eq!(found, wanted);
-            // As behind a pooler that forgets what a session has set.
+            // As with a pooler that forgets a session's settings.
             session.batch_execute("RESET ALL").await.unwrap();
             session.commit().await.unwrap();
             let mut session = engine.begin().await.unwrap();
@@ -512,7 +512,7 @@ async fn one_business_leaves_connections_to_the_others() {
         })
         .await;
         let business = |id| Some(BusinessId::new(id));
-        // It writes as much as it may, and reads as much, and then waits for itself.
+        // It writes as much as it may, reads as much, and then waits for itself.
         let written = [
             engine.begin_for(business(1)).await.unwrap(),
             engine.begin_for(business(1)).await.unwrap(),
@@ -649,7 +649,7 @@ async fn a_server_without_tls_is_refused_where_tls_is_required() {
     assert!(format!("{refusal:?}").contains("does not support TLS"), "{refusal:?}");
 }
 
-/// A folder of migrations: the first one, which is applied, and another version's.
+/// Makes a folder of migrations: the first one, which is applied, and another version's.
 fn migrations(next: &[(&str, &str, bool)]) -> TempDir {
     let folder = TempDir::new().unwrap();
     let write = |name: &str, text: &str, in_transaction: bool| {
@@ -701,7 +701,7 @@ async fn others_go_on_while_a_migration_waits_for_a_lock() {
             let next = open(&impatient(&url)).await;
             async move { migrate_from(&next, &folder).await }
         });
-        // Those who come while it waits have their turn before it has its own.
+        // Statements that come while it waits have their turn before it.
         let before = open(&Config {
             lock: Some(Duration::from_secs(60)),
             statement: Some(Duration::from_secs(60)),
@@ -736,7 +736,7 @@ async fn an_index_whose_building_was_broken_off_is_built_anew() {
         let engine = with_tables(&url).await;
         engine.migrate().await.unwrap();
         let mut admin = engine.read(Effort::Light).await.unwrap();
-        // As a server leaves it that is killed in the midst of it.
+        // A server that is killed during it leaves it like this.
         admin
             .batch_execute(
                 "CREATE INDEX notes_text ON notes (body);

@@ -89,7 +89,7 @@ impl Fixture {
         session
     }
 
-    /// One that has begun, and two that wait for their turn, so that what commits will come after all three.
+    /// Returns one session that has begun, and two that wait for their turn, so that a commit will come after all three.
     async fn three_in_a_row(&self) -> (Session, JoinHandle<Session>, JoinHandle<Session>) {
         let first = self.engine.begin().await.unwrap();
         (
@@ -118,7 +118,7 @@ async fn write_and_commit(engine: &Engine, id: i64) {
     session.commit().await.unwrap();
 }
 
-/// A statement that runs for about as long as the test says, on any machine.
+/// Runs a statement for about the given time, on any machine.
 async fn busy_for(conn: &mut Conn, duration: Duration) -> StoreResult<i64> {
     // Calibrated by doubling: one step of the recursion is some 100 ns.
     let steps = i64::try_from(duration.as_nanos() / 100).unwrap();
@@ -210,7 +210,7 @@ async fn a_failed_commit_fails_every_session_that_shared_it() {
     write(&mut first, 1).await.unwrap();
     let first = tokio::spawn(first.commit());
     let mut second = second.await.unwrap();
-    // The one way to make COMMIT fail on purpose: a broken reference that is looked at no earlier.
+    // The one way to make COMMIT fail on purpose: a broken reference that is checked no earlier.
     second
         .batch_execute("PRAGMA defer_foreign_keys = ON; INSERT INTO replies (id, note_id) VALUES (1, 999)")
         .await
@@ -285,7 +285,7 @@ async fn what_sqlite_rolls_back_by_itself_fails_for_every_session_concerned() {
     write(&mut first, 1).await.unwrap();
     let first = tokio::spawn(first.commit());
     let mut second = second.await.unwrap();
-    // As a full disk or a failing one does in the midst of a statement.
+    // As a full or failing disk does during a statement.
     second.batch_execute("ROLLBACK").await.unwrap();
     assert!(second.rollback_durably().await.is_err());
     assert!(first.await.unwrap().is_err());
@@ -536,7 +536,7 @@ async fn after_an_orderly_end_the_file_is_complete_by_itself() {
     assert!(!folder.path().join("test.db-wal").exists());
 }
 
-/// What a write is answered while something is wrong with the files; what was asked first shows that reading goes on.
+/// Returns the refusal of a write while something is wrong with the files, and asserts that reading goes on, or not.
 async fn refusal(fixture: &Fixture, reads: bool) -> String {
     assert_eq!(fixture.engine.read(Effort::Light).await.is_ok(), reads);
     let refusal = fixture.engine.begin().await.err().unwrap();
@@ -672,7 +672,7 @@ async fn a_torn_copy_is_refused_with_what_to_do() {
     fs::write(&path, &whole).unwrap();
     drop(Storage::open(&config(folder.path())).await.unwrap());
 
-    // The file is missing, and what is left would be thrown away.
+    // The file is missing, and the rest would be thrown away.
     fs::remove_file(&path).unwrap();
     fs::write(folder.path().join("test.db-wal"), [1; 5000]).unwrap();
     let refused = Storage::open(&config(folder.path())).await.err().unwrap().to_string();
@@ -711,7 +711,7 @@ async fn half_of_the_heavy_readers_are_one_business_s_at_most() {
     assert!(heavy(4).now_or_never().is_none(), "there are four in all");
 }
 
-/// The queue is that of `WriteQueue`, whose tests say more.
+/// The queue is that of `WriteQueue`, which has more tests.
 #[tokio::test(flavor = "multi_thread")]
 async fn one_session_of_another_business_passes_a_crowd() {
     let fixture = Fixture::new().await;

@@ -1,4 +1,4 @@
-//! Databases to throw away, and a table to play with.
+//! Databases for single tests, and a table to play with.
 
 use std::env;
 use std::future::Future;
@@ -10,7 +10,7 @@ use forecourt_storage::Config;
 use futures_util::FutureExt as _;
 use tokio::time::sleep;
 
-/// What the tests wait at most for something that is to happen soon.
+/// The longest wait for something that happens soon.
 pub(crate) const TIMEOUT: Duration = Duration::from_millis(1500);
 
 diesel::table! {
@@ -25,7 +25,7 @@ pub(crate) const TABLES: &str = "
     CREATE TABLE notes (id BIGINT NOT NULL PRIMARY KEY, body TEXT NOT NULL UNIQUE);
     CREATE TABLE replies (id BIGINT NOT NULL PRIMARY KEY, note_id BIGINT NOT NULL REFERENCES notes (id));";
 
-/// Runs a test on an empty PostgreSQL database, and drops that in any case.
+/// Runs a test on an empty PostgreSQL database, and always drops the database.
 pub(crate) async fn on_postgres<T: Future<Output = ()>>(test: impl FnOnce(String) -> T) {
     let server = env::var("FORECOURT_TEST_POSTGRES_URL")
         .expect("FORECOURT_TEST_POSTGRES_URL names no PostgreSQL to test on: run the tests by `cargo xtask test`");
@@ -48,7 +48,7 @@ pub(crate) async fn on_postgres<T: Future<Output = ()>>(test: impl FnOnce(String
     }
 }
 
-/// Waits until something is so.
+/// Waits until a condition holds.
 pub(crate) async fn until(happened: impl Fn() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(20);
     while !happened() {
@@ -64,7 +64,7 @@ pub(crate) fn with_database(server: &str, name: &str) -> String {
     format!("{authority}/{name}?{options}")
 }
 
-/// Few connections and little patience, so that tests need not wait long for what is not there.
+/// Few connections and short waits, so that tests do not wait long for something that does not come.
 pub(crate) fn impatient(url: &str) -> Config {
     Config {
         pool_size: 2,

@@ -1,7 +1,7 @@
-//! The queues of sessions and the turns of the group commit, under a scheduler that tries one interleaving after the other.
+//! The queues of sessions and the turns of the group commit, under a scheduler that tries one interleaving after another.
 //!
-//! They are compiled here by themselves, with locks at each of which the scheduler may let another task go on. It notices a task that
-//! waits for ever.
+//! They are compiled here by themselves, with locks at which the scheduler may choose another task. It notices a task that waits
+//! for ever.
 #![expect(
     dead_code,
     unreachable_pub,
@@ -41,16 +41,16 @@ use tokio::time::Instant;
 
 use queue::WriteQueue;
 use repo::{Group, Outcome};
-use shares::Shares;
+use shares::TenantLimiter;
 
-/// For how long interleavings are tried in the suite.
+/// The time for which interleavings are tried in the suite.
 const TIME: Duration = Duration::from_secs(2);
 /// Longer than any interleaving: no time passes in them.
 const NEVER: Duration = Duration::from_secs(3600);
 
-/// Runs the scenario in one interleaving after the other. Fails if it fails in one, or waits for ever.
+/// Runs the scenario in one interleaving after another. Fails if it fails in one, or waits for ever.
 fn in_all_orders(scenario: impl Fn() + Send + Sync + 'static) -> usize {
-    // Deadlines need a clock to be asked, which then stands still.
+    // Deadlines need a clock, which then stands still.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build()
@@ -81,7 +81,7 @@ fn later() -> Instant {
     Instant::now() + NEVER
 }
 
-/// Counts who is in a section that so many may be in.
+/// Counts the tasks in a section, and fails if there are too many.
 #[derive(Default)]
 struct Section {
     inside: AtomicUsize,
@@ -103,7 +103,7 @@ impl Section {
 #[test]
 fn prove_fair_shares() {
     let tried = in_all_orders(|| {
-        let shares = Shares::new(2);
+        let shares = TenantLimiter::new(2);
         let sections = Arc::new([Section::default(), Section::default()]);
         let mut tasks = Vec::new();
         for number in 0..8 {
@@ -216,7 +216,8 @@ fn prove_group_commit() {
     report("group commit", tried);
 }
 
-/// A scheduler that finds nothing proves nothing: a lock that looks before it takes, and one that forgets who waits.
+/// A scheduler that finds nothing proves nothing. It has to find a lock that looks before it takes, and one that forgets a
+/// waiter.
 #[test]
 fn faulty_locks_are_found_out() {
     let is_found = |scenario: fn()| catch_unwind(AssertUnwindSafe(|| in_all_orders(scenario))).is_err();

@@ -1,4 +1,4 @@
-//! Sessions that share transactions as those of the library do (`repo/session.rs`), with nothing in them but their numbers.
+//! Sessions that share transactions like those of the library (`repo/session.rs`), with only their numbers in them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,9 +8,9 @@ use shuttle::future::{JoinHandle, spawn, yield_now};
 use tokio::sync::oneshot;
 
 use crate::NEVER;
-use crate::shares::Shares;
+use crate::shares::TenantLimiter;
 use crate::sync::Mutex;
-use group_commit::{GroupCommit, MEMBERS, Turn};
+use group_commit::{GroupCommit, GroupTurn, MEMBERS};
 use transaction::Transaction;
 
 #[path = "../../src/repo/group_commit.rs"]
@@ -19,7 +19,7 @@ mod group_commit;
 mod transaction {
     use tokio::sync::oneshot;
 
-    /// A transaction, and what is to be written with its commit.
+    /// A transaction, and the rows that are written with its commit.
     #[derive(Default)]
     pub(super) struct Transaction {
         pub(super) writes: Vec<i32>,
@@ -30,12 +30,12 @@ mod transaction {
 pub(crate) struct Engine;
 
 impl Engine {
-    fn turns(&self) -> Option<(Shares, Duration)> {
-        Some((Shares::new(8).turns(), NEVER))
+    fn turns(&self) -> Option<(TenantLimiter, Duration)> {
+        Some((TenantLimiter::new(8).turns(), NEVER))
     }
 }
 
-/// How a session ends.
+/// The end of a session.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
     Commits,
@@ -49,7 +49,7 @@ pub(super) enum Outcome {
 pub(super) struct Group {
     turns: GroupCommit,
     committed: Arc<Mutex<Vec<i32>>>,
-    /// What commits in the background.
+    /// The commits in the background.
     background: Arc<Mutex<Vec<JoinHandle<()>>>>,
 }
 
@@ -96,7 +96,7 @@ impl Group {
         }
     }
 
-    fn commit_later(&self, turn: Turn) {
+    fn commit_later(&self, turn: GroupTurn) {
         let (others, group) = (turn.wait_for_others(), self.clone());
         let committing = spawn(async move {
             if let Some((transaction, turn)) = others.await {
@@ -106,7 +106,7 @@ impl Group {
         self.background.lock().unwrap().push(committing);
     }
 
-    async fn commit_shared(&self, mut transaction: Transaction, mut turn: Turn) {
+    async fn commit_shared(&self, mut transaction: Transaction, mut turn: GroupTurn) {
         turn.give_place_back();
         let members = std::mem::take(&mut transaction.members);
         self.commit(transaction).await;
@@ -121,7 +121,7 @@ impl Group {
         self.committed.lock().unwrap().extend(transaction.writes);
     }
 
-    /// Waits for what commits in the background; nothing is left open then.
+    /// Waits for the commits in the background; nothing is left open then.
     pub(super) async fn rest(&self) {
         let background = std::mem::take(&mut *self.background.lock().unwrap());
         for committing in background {

@@ -1,4 +1,4 @@
-//! Locks at which the scheduler may let another task go on.
+//! Locks at which the scheduler may choose another task.
 
 use std::cell::Cell;
 use std::sync::LockResult;
@@ -6,16 +6,16 @@ use std::sync::LockResult;
 pub(crate) use std::sync::MutexGuard;
 
 thread_local! {
-    /// Whether there is a scheduler; there is none for the tests that stand in the files compiled here.
+    /// There is a scheduler. The tests in the files that are compiled here have none.
     static IS_SCHEDULED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// From now on the scheduler chooses, on this thread.
+/// Lets the scheduler choose from now on, on this thread.
 pub(crate) fn be_scheduled() {
     IS_SCHEDULED.set(true);
 }
 
-/// Never waited for: who holds it does not let others go on.
+/// A mutex that is never waited for: its holder does not let other tasks go on.
 #[derive(Debug, Default)]
 pub(crate) struct Mutex<T>(std::sync::Mutex<T>);
 

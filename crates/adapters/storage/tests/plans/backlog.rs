@@ -1,4 +1,4 @@
-//! A backlog of deliveries is worked off by the primary key, whenever statistics were gathered.
+//! A backlog of deliveries is worked off by the primary key, at whatever time statistics were gathered.
 
 use diesel::dsl::sql;
 use diesel::sql_types::Text;
@@ -79,7 +79,7 @@ async fn plans_hold(installation: Installation, before: &[&str]) {
     assert_eq!(changes, 1);
 }
 
-/// The plan for 512 deliveries from this one on, made for these values.
+/// Returns the plan for 512 deliveries from this one on, made for these values.
 async fn explained(installation: &Installation, settings: &str, statement: &str, first: i64, business: i64) -> String {
     use forecourt_storage::RunQueryDsl as _;
     let Storage::Postgres(engine) = &installation.storage else {
@@ -102,7 +102,7 @@ async fn explained(installation: &Installation, settings: &str, statement: &str,
     let values: Vec<String> = types
         .iter()
         .map(|of| match of.as_str() {
-            // A list of ids comes alone, or behind that of the businesses.
+            // A list of ids comes alone, or after that of the businesses.
             "bigint[]" => {
                 arrays += 1;
                 let is_business = arrays == 1 && statement.contains("unnest(");

@@ -1,7 +1,7 @@
 //! Every query that a list or a background job makes is served by an index, on both engines.
 //!
-//! The statements are those that the stores really send: they are overheard, and explained on the same database. This is a
-//! binary of its own, since overhearing covers the whole process.
+//! The statements are those that the stores really send: they are recorded, and explained on the same database. This is a binary
+//! of its own, since recording covers the whole process.
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -75,7 +75,7 @@ fn overhear() -> Option<Box<dyn Instrumentation>> {
     }))
 }
 
-/// The statements that were sent since the last call, without their parameters' values.
+/// Returns the statements that were sent since the last call, without their parameters' values.
 fn overheard() -> Vec<String> {
     let statements = std::mem::take(&mut *OVERHEARD.lock().unwrap_or_else(PoisonError::into_inner));
     statements
@@ -84,8 +84,8 @@ fn overheard() -> Vec<String> {
         .collect()
 }
 
-/// Each filter by itself, and the index that finds what passes; none, where it is the one of the business's records. A new
-/// filter does not compile before it has its case.
+/// Each filter by itself, with the index that finds the passing leads; an empty name is the index of the business's records. A
+/// new filter does not compile before it has its case.
 fn lead_filters() -> Vec<(LeadFilter, &'static str)> {
     let LeadFilter {
         site: _,
@@ -150,11 +150,11 @@ async fn each_list_of_leads_has_an_index(installation: Installation) {
     }
 }
 
-/// When the vehicles came in that match the filters, long after all others.
+/// The time at which the vehicles came in that match the filters, long after all others.
 const LATELY: i64 = 1_000_000;
 
-/// Each filter by itself, and the index that is to find what passes. A new one does not compile before it has its case; one
-/// by a field of the data has it by its declaration.
+/// Each filter by itself, with the index that has to find the passing vehicles. A new one does not compile before it has its
+/// case; a filter by a field of the data has it by its declaration.
 fn vehicle_filters() -> Vec<(VehicleFilter, String)> {
     let VehicleFilter {
         kind: _,
@@ -246,7 +246,7 @@ fn vehicle_filters() -> Vec<(VehicleFilter, String)> {
             },
             "vehicle_facts_updated",
         ),
-        // What a short time leaves is looked up by itself, whatever else it has to be.
+        // A short range of time is looked up by itself, whatever the other conditions.
         (
             VehicleFilter {
                 status: Some(StatusChoice::Id(2)),
@@ -338,7 +338,7 @@ async fn each_list_of_vehicles_has_an_index(installation: Installation) {
             "{filter:?} does not go by {index}:\n{plans}"
         );
     }
-    // What is written is found by an index as well.
+    // Rows to be written are found by an index as well.
     overheard();
     let mut session = installation.begin().await;
     let page = PageRequest {
@@ -564,7 +564,7 @@ async fn the_backlog_is_measured_by_indexes(installation: Installation) {
     let of_mails = ["mails_due", "mails_of_business"];
     let is_used = of_mails.iter().any(|index| plan.contains(index));
     assert!(is_used, "none of {of_mails:?} is used:\n{plan}");
-    // Of webhooks, which are few, a bounded number is looked at.
+    // Only a bounded number of webhooks, which are few, is read.
     for table in ["webhook_deliveries", "mails"] {
         let on_sqlite = plan.lines().any(|line| line.trim() == format!("SCAN {table}"));
         let on_postgres = plan.contains(&format!("Seq Scan on {table}"));
@@ -813,7 +813,7 @@ fn pages() -> Vec<PageRequest> {
     by_number.into_iter().chain(by_cursor).collect()
 }
 
-/// The plans of what was overheard about these tables, none of which reads a whole table.
+/// Returns the plans of the recorded statements on these tables, none of which reads a whole table.
 async fn served(installation: &Installation, tables: &[&str]) -> String {
     let mut plans = String::new();
     for statement in about(tables) {
@@ -834,7 +834,7 @@ fn positions() -> [Position; 3] {
     ]
 }
 
-/// None of these reads a whole table, or sorts what an index could hold in order.
+/// Asserts that none of these reads a whole table, or sorts rows that an index could hold in order.
 async fn in_order(installation: &Installation, mut statements: Vec<String>) {
     statements.retain(|statement| {
         ["SELECT", "UPDATE", "DELETE", "WITH"]
@@ -866,7 +866,7 @@ const STEADY: &str = "
         END LOOP;
     END $$";
 
-/// The same database with connections that are overheard, and a business with some leads.
+/// Returns the same database with recorded connections, and a business with some leads.
 async fn listening(installation: Installation) -> (Installation, BusinessId) {
     set_default_instrumentation(overhear).unwrap();
     let installation = installation.restarted().await;
@@ -885,7 +885,7 @@ async fn listening(installation: Installation) -> (Installation, BusinessId) {
     (installation, business)
 }
 
-/// What was overheard about these tables.
+/// Returns the recorded statements on these tables.
 fn about(tables: &[&str]) -> Vec<String> {
     let names = |statement: &String| {
         tables
@@ -937,7 +937,7 @@ struct Step {
     detail: String,
 }
 
-/// How the database would run a statement, with any parameters.
+/// Returns the plan of a statement, for any parameters.
 async fn explain(installation: &Installation, statement: &str) -> String {
     match &installation.storage {
         Storage::Sqlite(engine) => {

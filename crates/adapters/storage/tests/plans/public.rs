@@ -1,4 +1,4 @@
-//! The lists of articles, reviews and listings, and what the background looks for in them.
+//! The lists of articles, reviews and listings, and the background's searches in them.
 
 use forecourt_blogs::testing::an_article;
 use forecourt_blogs::{ArticleFilter, ArticleStatus, Publication};

@@ -1,4 +1,4 @@
-//! The lists of files, documents and test drives, and what is looked for in them.
+//! The lists of files, documents and test drives, and the background's searches in them.
 
 use forecourt_files::FileKind;
 use forecourt_kernel::{ContactId, PageRequest, VehicleId, View};

@@ -1,4 +1,4 @@
-//! Businesses and keys, beyond what their domain's contract holds the store to.
+//! Businesses and keys, beyond their domain's contract.
 
 use forecourt_accounts::Business;
 use forecourt_accounts::testing::account_store_contract;
@@ -20,7 +20,7 @@ async fn businesses_and_keys_are_kept_as_their_domain_asks(installation: Install
     let mut session = installation.begin().await;
     account_store_contract(session.as_mut(), &a_full_business("full")).await;
     drop(session);
-    // What is read without a transaction is what was written.
+    // A read without a transaction finds the written values.
     let full = a_full_business("full");
     let mut session = installation.begin().await;
     let id = session.insert_business(&full).await.unwrap();

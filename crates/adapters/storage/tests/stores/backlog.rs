@@ -1,4 +1,4 @@
-//! How much waits to be sent.
+//! The number of deliveries and mails that wait to be sent.
 
 use forecourt_dealership::Backlog;
 use forecourt_kernel::{BusinessId, EventName, Mail};
@@ -70,7 +70,7 @@ async fn the_oldest_due_delivery_is_found_behind_the_next_turn_of_its_queue(inst
     let Backlog {
         deliveries, oldest_due, ..
     } = backlog(&installation).await;
-    // What was taken is on its way; what was not has waited since then.
+    // Taken deliveries are on their way; the others have waited since then.
     assert_eq!((deliveries, oldest_due), (2, Some(moment(2_000))));
 }
 

@@ -1,4 +1,4 @@
-//! Contacts, beyond what their domain's contract holds the store to: what several writers do, and what is left of who is erased.
+//! Contacts, beyond their domain's contract: concurrent writers, and the traces of erased contacts.
 
 use std::time::Duration;
 
@@ -73,7 +73,7 @@ impl Installation {
         session.commit().await.unwrap();
     }
 
-    /// Goes on with all deletions until none is left; answers in how many parts.
+    /// Continues all deletions until none is left; returns the number of parts.
     pub(crate) async fn finish_deletions(&self) -> usize {
         let mut parts = 0;
         loop {
@@ -128,7 +128,7 @@ fn named(name: &str) -> ContactDraft {
     }
 }
 
-/// As for leads.
+/// The same holds for leads.
 #[tokio::test(flavor = "multi_thread")]
 async fn on_sqlite_a_change_costs_the_indexes_of_what_differs() {
     on_sqlite(async |installation: Installation| {
@@ -145,7 +145,7 @@ async fn on_sqlite_a_change_costs_the_indexes_of_what_differs() {
         let of_four = installation
             .logged_pages(installation.save_contact(business, &contact))
             .await;
-        // Four indexes have what is new.
+        // Four indexes have the new values.
         assert!(
             of_four >= of_one + 4,
             "{of_four} pages, and where no index changed {of_one}"
@@ -200,7 +200,7 @@ async fn no_two_contacts_log_in_with_one_email(installation: Installation) {
     let saved = session.save_contact(business, &silent).await;
     assert!(matches!(saved, Err(StoreError::Duplicate(rule)) if rule == LOGIN_EMAIL_RULE));
     session.rollback_to_savepoint().await.unwrap();
-    // Who no longer logs in leaves the email to others.
+    // A contact that no longer logs in leaves the email to others.
     let first = Contact {
         content: login("Zoë@Example.com", false),
         ..first
@@ -726,7 +726,7 @@ async fn what_is_still_to_be_sent_of_a_lead_names_no_erased_contact(installation
     assert_eq!(sent, [shown.clone(), shown]);
 }
 
-/// What the subscription is sent next, with its data.
+/// Returns the subscription's waiting deliveries, with their data.
 async fn waiting(installation: &Installation, endpoint: EndpointKey) -> Vec<(Topic, Value)> {
     let mut session = installation.begin().await;
     let (now, lease) = (moment(1_000_000), moment(2_000_000));
@@ -804,7 +804,7 @@ async fn former_names_and_addresses_are_erased_as_well(installation: Installatio
     assert_eq!((&event["name"], &event["email"]), (&json!(""), &json!("")));
 }
 
-/// Takes out what a lead's detail shows that is not the caller's.
+/// Removes the members that the store adds to a lead's detail.
 fn forget_added(data: &mut Value) {
     for added in ["vehicle", "junk"] {
         assert_eq!(data.as_object_mut().unwrap().remove(added), Some(Value::Null));
@@ -1019,7 +1019,7 @@ async fn emails_are_found_whether_indexed_or_not(installation: Installation) {
         .map(|number| format!("somebody{number}@rare.example"))
         .into();
     assert_eq!(found().await, expected);
-    // What has changed, and what is gone, is found as it is now.
+    // Changes and deletions are found as they are now.
     let (all, _) = installation.listed(business, &rare).await;
     let moved = installation.kept(business, all[3]).await.unwrap();
     let content = ContactDraft {
@@ -1066,7 +1066,7 @@ async fn a_lead_knows_its_contact(installation: Installation) {
     );
 }
 
-/// Where texts are kept.
+/// The columns with texts.
 const TEXTS: [&str; 7] = [
     "SELECT document || preview || name_folded || email_folded FROM leads",
     "SELECT document FROM vehicles",

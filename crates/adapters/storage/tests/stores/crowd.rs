@@ -62,18 +62,18 @@ const CHANNELS: [(usize, LeadChannel); 8] = [
     (2, LeadChannel::Social),
     (1, LeadChannel::Api),
 ];
-/// What is rated at all is rated so.
+/// The ratings of rated leads, with their shares in a hundred.
 const RATINGS: [(usize, i64); 5] = [(30, 1), (34, 2), (25, 3), (10, 4), (1, 5)];
 
-/// Between two leads, in seconds on average.
+/// The time between two leads, in seconds on average.
 pub(crate) const SECONDS_BETWEEN: i64 = 60;
 
-/// Leads of one business, in the order in which they come in.
+/// Leads of one business, in the order of their arrival.
 pub(crate) struct Crowd {
     dice: Dice,
     number: i64,
     second: i64,
-    /// How many in a hundred the AI has rated.
+    /// The number of leads in a hundred that the AI has rated.
     rated: usize,
 }
 
@@ -116,7 +116,7 @@ impl Iterator for Crowd {
         let created = at(self.second);
         let family = self.family_name();
         let first = *self.dice.pick(&FIRST_NAMES);
-        // One in fifty thousand, whom a search by a pattern is to find.
+        // One in fifty thousand, for a search by a pattern to find.
         let first = if self.number % 50_000 == 7 {
             "Quetzalcoatl"
         } else {

@@ -1,4 +1,4 @@
-//! Deliveries: how events become some, and how these are taken and tried.
+//! Deliveries: how events become deliveries, and how these are taken and tried.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -100,7 +100,7 @@ async fn delete(installation: &Installation, business: BusinessId, webhook: &Web
     session.commit().await.unwrap();
 }
 
-/// A first attempt that came to this.
+/// A first attempt with this result.
 fn attempt(endpoint: EndpointKey, delivery: DeliveryId, next: Next) -> AttemptRecord {
     AttemptRecord {
         delivery,
@@ -123,7 +123,7 @@ async fn save(installation: &Installation, attempts: &[AttemptRecord]) {
     session.commit().await.unwrap();
 }
 
-/// Records, by the numbers that their events have.
+/// Returns the records of deliveries, by the numbers of their events.
 async fn records(installation: &Installation, taken: &[DueDelivery]) -> Vec<i64> {
     let mut records = Vec::new();
     for delivery in taken {
@@ -349,7 +349,7 @@ async fn deliveries_are_handed_over_or_left_in_the_queue(installation: Installat
     assert_eq!(summary.queued, keys.map(|key| (key, moment(5))));
     assert_eq!(due(&installation, 5).await.len(), 2);
 
-    // A server that sends nothing itself leaves it to those who do.
+    // A server without a sender leaves it to those that have one.
     installation.happen(business, CREATED, 3).await;
     assert_eq!(take(&installation, keys[0], 9, 9).await.len(), 2);
 }
@@ -404,7 +404,7 @@ async fn a_deletion_drops_the_updates_before_it(installation: Installation) {
         taken.iter().map(of).collect::<Vec<_>>()
     };
 
-    // One that settles is gone without a trace, and nothing else is.
+    // An unsettled one is gone without a trace, and no other is.
     installation.clock.set(moment(0));
     for (name, record) in [(UPDATED, 1), (UPDATED, 2), (EventName::ContactUpdated, 1), (deleted, 1)] {
         installation.happen(business, name, record).await;
@@ -622,7 +622,7 @@ async fn due_deliveries_are_taken_in_order(installation: Installation) {
     assert_eq!(records(&installation, &taken).await, [9]);
     assert_eq!(next_due(&installation).await, None);
 
-    // Those that have waited longest come first.
+    // The oldest ones come first.
     let other = installation.business("other").await;
     let mut keys = Vec::new();
     for (millis, business) in [(30, business), (10, other), (20, business)] {
@@ -747,7 +747,7 @@ async fn two_takers_never_get_the_same_delivery(installation: Installation) {
                     .await
                     .unwrap()
                     .deliveries;
-                // Others get their chance while this one still holds what it took.
+                // Others get their chance while this one still holds its deliveries.
                 tokio::task::yield_now().await;
                 session.commit().await.unwrap();
                 if taken.is_empty() {
@@ -781,7 +781,7 @@ async fn what_is_left_during_a_take_is_not_forgotten(installation: Installation)
     // Due no sooner than what the queue still says, as far as others see.
     let leaving = installation.happen(business, CREATED, 2);
     tokio::pin!(leaving);
-    // It may wait for the taker, or not; either is well as long as it is delivered.
+    // It may wait for the taker, or not; either is fine as long as it is delivered.
     let left = timeout(Duration::from_millis(100), &mut leaving).await;
     if left.is_err() {
         let (committed, ()) = tokio::join!(taker.commit(), leaving);
@@ -1199,7 +1199,7 @@ async fn a_history_is_listed_newest_first(installation: Installation) {
     }
 }
 
-/// Forgets what is older at that second than it is kept.
+/// Forgets everything that is past its time at that second.
 async fn forget(installation: &Installation, second: i64, limit: u32) -> u32 {
     let before = |days| at(second - days * DAY);
     let mut session = installation.begin().await;
@@ -1210,7 +1210,7 @@ async fn forget(installation: &Installation, second: i64, limit: u32) -> u32 {
     gone
 }
 
-/// Has all deliveries that wait be delivered.
+/// Ends all waiting deliveries as delivered.
 async fn end_all(installation: &Installation) {
     let ended = "UPDATE webhook_deliveries SET status = 1, due = NULL, lease = NULL, settling = NULL WHERE status = 0";
     installation.execute(ended).await;
@@ -1299,7 +1299,7 @@ async fn history_is_forgotten_after_its_time(installation: Installation) {
     assert_eq!(forget(30 * DAY + 1, 9).await, 1);
     assert_eq!((count("webhook_deliveries").await, count("events").await), (4, 3));
     assert_eq!(history(installation, business, &deleted).await.len(), 2);
-    // What is queued again on its last day still has its data.
+    // A delivery that is queued again on its last day still has its data.
     let last = history(installation, business, &kept).await.remove(1);
     let mut session = installation.begin().await;
     assert!(session.delivery(business, kept.id, last.id).await.unwrap().is_some());
@@ -1330,14 +1330,14 @@ async fn history_is_forgotten_after_its_time(installation: Installation) {
     let latest = installation.read().await.latest_event(business).await.unwrap();
     assert_eq!(latest.0, 3);
 
-    // What is left of the queue has no data any more, and cannot be queued again.
+    // The rest of the queue no longer has data, and cannot be queued again.
     let mut session = installation.begin().await;
     session
         .give_back(key(business, &kept), &[again.id], moment(40 * DAY * 1000))
         .await
         .unwrap();
     session.commit().await.unwrap();
-    // That waits with its event as long as the webhook is active.
+    // It waits with its event as long as the webhook is active.
     forget(60 * DAY, 9).await;
     assert_eq!(count("events").await, 2);
     installation.execute("UPDATE webhooks SET active = false").await;
@@ -1533,7 +1533,7 @@ async fn busy_writers_lose_and_double_nothing(installation: Installation) {
         webhooks[0].id, webhooks[1].id
     );
     assert_eq!(installation.number(&untold).await, 0);
-    // What waits for an active one is found by those who look.
+    // A delivery to an active one is found by a server that looks.
     let overlooked = format!(
         "SELECT count(*) FROM webhook_deliveries d JOIN webhook_queues q ON q.webhook_id = d.webhook_id
          WHERE q.active AND d.due IS NOT NULL AND (q.next_due IS NULL OR q.next_due > d.due AND q.next_due > {})",

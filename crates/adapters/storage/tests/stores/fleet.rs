@@ -24,10 +24,10 @@ const BODIES: [&str; 5] = ["Hatchback", "Estate", "SUV", "Saloon", "Convertible"
 const COLOURS: [&str; 8] = ["Black", "White", "Grey", "Blue", "Silver", "Red", "Green", "Yellow"];
 const FUELS: [&str; 4] = ["Petrol", "Diesel", "Electric", "Petrol Hybrid"];
 
-/// Between two vehicles, in seconds on average.
+/// The time between two vehicles, in seconds on average.
 pub(crate) const SECONDS_BETWEEN: i64 = 600;
 
-/// Vehicles of one business, in the order in which they come in.
+/// Vehicles of one business, in the order of their arrival.
 pub(crate) struct Fleet {
     dice: Dice,
     number: i64,
@@ -43,13 +43,13 @@ impl Fleet {
         }
     }
 
-    /// The first of some are common, and the last rare.
+    /// Chooses a value: the first ones often, and the last ones rarely.
     fn early<'a, T>(&mut self, list: &'a [T]) -> &'a T {
         &list[self.dice.roll(list.len()).min(self.dice.roll(list.len()))]
     }
 }
 
-/// A vehicle as it is stored.
+/// Returns a vehicle as it is stored.
 pub(crate) fn draft(document: Value) -> VehicleDraft {
     serde_json::from_value(document).unwrap()
 }
@@ -80,7 +80,7 @@ impl Iterator for Fleet {
             _ => ("a", "added"),
         };
         let published = matches!(status, "for_sale" | "reserved");
-        // One in ten thousand, whom a search by a pattern is to find.
+        // One in ten thousand, for a search by a pattern to find.
         let make = if self.number % 10_000 == 7 { "Quetzal" } else { make };
         let document = json!({
             "type": kind, "status": status, "country": "GB",

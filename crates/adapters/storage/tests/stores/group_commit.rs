@@ -40,7 +40,7 @@ async fn created(installation: &Installation, business: BusinessId) -> StoreResu
     session.commit().await.map(|()| id)
 }
 
-/// Checks that there are so many leads, with as many events, and that neither numbers have gaps.
+/// Checks the number of leads and of their events, and that neither numbers have gaps.
 async fn assert_leads(installation: &Installation, count: i64) {
     for query in [
         "SELECT count(*) FROM leads",
@@ -109,7 +109,7 @@ async fn one_that_is_rolled_back_after_it_read_has_the_others_try_again(installa
     let rolled_back = async {
         let mut session = begin(&installation, business).await;
         let id = create(session.as_mut(), business).await;
-        // What was buffered is sent with what the others have buffered.
+        // Buffered rows are sent with those of the others.
         assert!(session.lead(business, id).await.unwrap().is_some());
         session.rollback().await
     };
@@ -119,7 +119,7 @@ async fn one_that_is_rolled_back_after_it_read_has_the_others_try_again(installa
         created(&installation, business),
     );
     let is_again = |failure: &StoreError| matches!(failure, StoreError::Conflict);
-    // On PostgreSQL it is told to run again where it has read what is undone with it.
+    // On PostgreSQL it has to run again if it has read rows that are undone with it.
     assert_eq!(
         refused.as_ref().err().is_some_and(is_again),
         refused.is_err(),
@@ -194,7 +194,7 @@ fn request(key: &str) -> KeyedRequest {
     }
 }
 
-/// Creates a lead unless the key was answered before; tries again as long as it is in conflict, as a server does.
+/// Creates a lead unless the key was answered before. It tries again while it is in conflict, as a server does.
 async fn created_once(installation: &Installation, business: BusinessId, key: &str) -> KeyUse {
     loop {
         match try_to_create_once(installation, business, key).await {
@@ -279,7 +279,7 @@ async fn one_that_cannot_be_undone_alone_has_the_others_try_again(installation: 
     let given_up = async {
         let mut session = begin(&installation, business).await;
         let id = create(session.as_mut(), business).await;
-        // What was buffered is sent with what the others have buffered.
+        // Buffered rows are sent with those of the others.
         assert!(session.lead(business, id).await.unwrap().is_some());
     };
     let (one, (), two) = tokio::join!(

@@ -1,4 +1,4 @@
-//! Answers to be given again.
+//! Answers that are stored for retries.
 
 use std::time::Duration;
 
@@ -129,7 +129,7 @@ async fn an_answer_that_was_not_committed_is_forgotten(installation: Installatio
     );
 }
 
-/// The same request once more, as another server does it at the same time: to its commit, if it comes that far.
+/// Sends the same request from another server at the same time: to its commit, if it gets that far.
 fn twin(installation: &Installation, business: BusinessId) -> JoinHandle<StoreResult<KeyUse>> {
     let database = installation.database.clone();
     tokio::spawn(async move {

@@ -1,7 +1,7 @@
-//! What a database says of itself: which one it is, and its epoch.
+//! The identity of a database, and its epoch.
 
 use forecourt_kernel::{Clock as _, Epoch, StoreError};
-use forecourt_storage::{DatabaseFacts, WriteBlock};
+use forecourt_storage::DatabaseFacts;
 use futures_util::future::join_all;
 
 use crate::installation::{Installation, SequentialRandom, both_engines};
@@ -56,11 +56,11 @@ async fn a_blocked_process_writes_nothing(one: Installation) {
         Err(StoreError::Unavailable(reason)) => reason.to_string(),
         other => panic!("{:?}", other.map(drop)),
     };
-    assert!(one.storage.block_writes(WriteBlock::Clock, Some("too late".to_owned())));
+    assert!(one.storage.block_writes(Some("too late".to_owned())));
     assert_eq!(reason(one.database.begin().await.map(drop)), "too late");
     assert_eq!(reason(one.database.ping().await), "too late");
     drop(one.read().await);
-    assert!(one.storage.block_writes(WriteBlock::Clock, None));
+    assert!(one.storage.block_writes(None));
     one.begin().await.commit().await.unwrap();
     one.database.ping().await.unwrap();
 }
@@ -75,7 +75,7 @@ mod postgres_alone {
             let other = one.another_server().await;
             let facts = identified(&one).await;
             assert_eq!(facts.timeline.map(|digits| digits.len()), Some(8));
-            // What a standby finds that was promoted.
+            // The timeline that a promoted standby finds.
             one.execute("UPDATE forecourt_meta SET value = '00000000' WHERE key = 'timeline'")
                 .await;
             let both = join_all([identified(&one), identified(&other)]).await;

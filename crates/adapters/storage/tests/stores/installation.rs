@@ -45,7 +45,7 @@ macro_rules! both_engines {
 
 pub(crate) use both_engines;
 
-/// Runs statements on whichever engine there is.
+/// Runs statements on either engine.
 macro_rules! on_conn {
     ($storage:expr, $opened:ident => $work:expr) => {
         match &$storage {
@@ -65,7 +65,7 @@ macro_rules! on_conn {
     };
 }
 
-/// How many mails a business may send in a day.
+/// The number of mails that a business may send in a day.
 pub(crate) const MAILS_PER_DAY: u32 = 100;
 
 /// A server's storage, on a database of the test's own.
@@ -124,7 +124,7 @@ impl Installation {
         Self::start(self.config.url.clone(), Arc::clone(&self.clock), None).await
     }
 
-    /// Another server on the same database, that sends webhooks: the listener is notified of its commits.
+    /// Another server on the same database that sends webhooks: the listener is notified of its commits.
     pub(crate) async fn sending_server(&self) -> (Self, Arc<Listener>) {
         let listener = Arc::new(Listener::default());
         let watcher = Arc::clone(&listener) as Arc<dyn Watcher>;
@@ -132,7 +132,7 @@ impl Installation {
         (server, listener)
     }
 
-    /// The file of a SQLite database that has been closed, rewritten without what was deleted, as bytes.
+    /// Returns the bytes of a SQLite database that has been closed, rewritten without deleted rows.
     pub(crate) async fn compacted(self) -> Vec<u8> {
         use diesel::connection::{Connection as _, SimpleConnection as _};
         let Self {
@@ -153,9 +153,9 @@ impl Installation {
         std::fs::read(&path).unwrap()
     }
 
-    /// How many pages a SQLite database writes to its log while that is done.
+    /// Returns the number of pages that a SQLite database writes to its log during `work`.
     pub(crate) async fn logged_pages(&self, work: impl Future<Output = ()>) -> u64 {
-        /// With its header.
+        /// A page with its header.
         const PAGE: u64 = 4096 + 24;
         let path = self.config.url.strip_prefix("sqlite://").expect("a SQLite database");
         let size = || std::fs::metadata(format!("{path}-wal")).unwrap().len();
@@ -172,7 +172,7 @@ impl Installation {
         self.database.read().await.unwrap()
     }
 
-    /// Runs statements that no store has.
+    /// Runs statements that are not those of a store.
     pub(crate) async fn execute(&self, statements: &str) {
         on_conn!(self.storage, conn => conn.batch_execute(statements).await.unwrap());
     }
@@ -192,19 +192,19 @@ impl Installation {
         }
     }
 
-    /// The number that a query finds.
+    /// Returns the number that a query finds.
     pub(crate) async fn number(&self, query: &str) -> i64 {
         let query = diesel::select(sql::<BigInt>(&format!("({query})")));
         on_conn!(self.storage, conn => query.get_result(&mut *conn).await.unwrap())
     }
 
-    /// The texts that a query finds, in its order.
+    /// Returns the texts that a query finds, in its order.
     pub(crate) async fn texts(&self, query: &str) -> Vec<String> {
         let query = sql::<Text>(query);
         on_conn!(self.storage, conn => query.load(&mut *conn).await.unwrap())
     }
 
-    /// The bytes that a query finds.
+    /// Returns the bytes that a query finds.
     pub(crate) async fn bytes(&self, query: &str) -> Vec<u8> {
         let query = diesel::select(sql::<Binary>(&format!("({query})")));
         on_conn!(self.storage, conn => query.get_result(&mut *conn).await.unwrap())
@@ -242,12 +242,12 @@ pub(crate) struct Listener {
 }
 
 impl Listener {
-    /// Says whether deliveries may be handed over from now on. At first they may not.
+    /// Sets whether deliveries may be handed over from now on. At first they may not.
     pub(crate) fn take(&self, takes: bool) {
         self.takes.store(takes, Ordering::SeqCst);
     }
 
-    /// What was announced since the last call.
+    /// Returns the commits since the last call.
     pub(crate) fn heard(&self) -> Vec<CommitSummary> {
         std::mem::take(&mut *self.heard.lock().unwrap())
     }
@@ -274,7 +274,7 @@ pub(crate) async fn on_sqlite<T: Future<Output = ()>>(test: impl FnOnce(Installa
     test(Installation::new(format!("sqlite://{}", file.display())).await).await;
 }
 
-/// Runs a test on a PostgreSQL database, and drops that in any case.
+/// Runs a test on a PostgreSQL database, and always drops the database.
 pub(crate) async fn on_postgres<T: Future<Output = ()>>(test: impl FnOnce(Installation) -> T) {
     static TESTS: AtomicU64 = AtomicU64::new(0);
     let server = env::var("FORECOURT_TEST_POSTGRES_URL")
@@ -295,7 +295,7 @@ pub(crate) async fn on_postgres<T: Future<Output = ()>>(test: impl FnOnce(Instal
     }
 }
 
-/// What the names of this program's templates begin with.
+/// The beginning of the names of this program's templates.
 const TEMPLATES: &str = concat!("forecourt_migrated_", env!("CARGO_CRATE_NAME"), "_");
 
 /// Creates a database as a copy of one that was migrated for this build of the tests, which takes a tenth of migrating it.
@@ -348,7 +348,7 @@ fn on_same_server(server: &str, name: &str) -> String {
     format!("{authority}/{name}?{options}")
 }
 
-/// Bytes that never come twice, across all that draw in this process.
+/// Bytes that never repeat, across all that draw in this process.
 pub(crate) struct SequentialRandom;
 
 impl Random for SequentialRandom {

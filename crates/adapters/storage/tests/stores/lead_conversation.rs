@@ -1,4 +1,4 @@
-//! What is written on leads, which conversations wait to be read.
+//! The messages and notes of leads, and the conversations that wait to be read.
 
 use forecourt_contacts::{Contact, ContactDraft};
 use forecourt_kernel::{BusinessId, LeadId, Mail, PageRequest};
@@ -150,7 +150,7 @@ async fn messages_and_notes_of_a_lead_forget_an_erased_person(installation: Inst
     };
     for (lead, subject, body, note) in [
         (lead, "From …", "7: ring … on …", "… is hers"),
-        // It is linked to nobody, but what it says is certain to be theirs.
+        // It is linked to no contact, but its text is certainly theirs.
         (other, "From …", "7: ring … on …", "… is hers"),
     ] {
         let messages = reader
@@ -191,7 +191,7 @@ async fn a_suggestion_is_deleted_with_its_contact(installation: Installation) {
     installation.finish_deletions().await;
     for lead in &leads {
         let left = installation.stored(business, lead.id).await.unwrap();
-        // It was never linked, so nothing else of it is the contact's.
+        // It was never linked, so no other text of it is the contact's.
         let expected = LeadDraft {
             suggestion: None,
             ..lead.content.clone()

@@ -1,4 +1,4 @@
-//! The vehicles that leads concern, beyond what `leads` holds the store to.
+//! The vehicles that leads concern, beyond the contract of `leads`.
 
 use forecourt_dealership::ReadSession;
 use forecourt_kernel::{BusinessId, LeadId, PageRequest, StoreError, VehicleId};
@@ -19,7 +19,7 @@ both_engines!(
 );
 
 impl Installation {
-    /// Stores that many vehicles of which nothing is known; yields their ids, oldest first.
+    /// Stores this number of empty vehicles; returns their ids, oldest first.
     pub(crate) async fn cars(&self, business: BusinessId, count: usize) -> Vec<VehicleId> {
         let mut session = self.begin().await;
         let mut ids = Vec::new();
@@ -66,7 +66,7 @@ impl Installation {
     }
 }
 
-/// The ids of the lead's vehicles, and how many there are.
+/// Returns the ids of the lead's vehicles, and checks their number.
 async fn of_lead(reader: &mut dyn ReadSession, business: BusinessId, lead: LeadId) -> Vec<VehicleId> {
     let page = reader
         .lead_vehicles(business, lead, &PageRequest::first())
@@ -77,7 +77,7 @@ async fn of_lead(reader: &mut dyn ReadSession, business: BusinessId, lead: LeadI
     page.items.iter().map(|item| item.vehicle.id).collect()
 }
 
-/// The ids of the leads that concern the vehicle, and how many there are.
+/// Returns the ids of the leads that concern the vehicle, and checks their number.
 async fn of_vehicle(reader: &mut dyn ReadSession, business: BusinessId, vehicle: VehicleId) -> Vec<LeadId> {
     let filter = LeadFilter {
         vehicle: Some(vehicle),

@@ -25,7 +25,7 @@ both_engines!(
 );
 
 impl Installation {
-    /// A lead of that content, stored at that second.
+    /// Stores a lead of that content at that second.
     pub(crate) async fn lead(&self, business: BusinessId, draft: LeadDraft, second: i64) -> Lead {
         let mut session = self.begin().await;
         let lead = session.insert_lead(business, draft, at(second)).await.unwrap();
@@ -67,7 +67,7 @@ async fn on_sqlite_a_change_costs_the_indexes_of_what_differs() {
         let of_one = installation.logged_pages(installation.save(business, &described)).await;
         let of_five = installation.logged_pages(installation.save(business, &renamed)).await;
         assert_eq!(installation.stored(business, lead.id).await, Some(renamed));
-        // Four indexes have what is new.
+        // Four indexes have the new values.
         assert!(
             of_five >= of_one + 4,
             "{of_five} pages, and where no index changed {of_one}"
@@ -94,7 +94,7 @@ async fn on_sqlite_maintenance_changes_no_schema_and_renews_readers() {
         installation.database.maintain().await.unwrap();
         assert!(installation.number(analyzed).await > 0);
         assert_eq!(installation.number(schema).await, before);
-        // What was lent is closed when it comes back: it knows the old statistics.
+        // A lent connection is closed when it comes back: it knows the old statistics.
         drop(readers);
         let left = installation.database.load().open;
         assert!(left < open, "{left} of {open} connections");
@@ -110,7 +110,7 @@ async fn leads_are_kept_as_their_domain_asks(installation: Installation) {
     lead_reader_contract(installation.read().await.as_mut(), &book).await;
 }
 
-/// Two businesses with the contacts and vehicles that the contract asks for.
+/// Two businesses with the contacts and vehicles that the contract needs.
 async fn surroundings(installation: &Installation) -> Surroundings {
     let (ours, theirs) = (
         installation.business("ours").await,

@@ -1,4 +1,4 @@
-//! The store of listings: the contract suite of its domain, and which businesses' listings are due.
+//! The store of listings: the contract suite of its domain, and the businesses whose listings are due.
 
 use forecourt_kernel::VehicleId;
 use forecourt_listings::Build;

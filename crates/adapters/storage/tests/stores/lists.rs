@@ -1,4 +1,4 @@
-//! Lists of leads, beyond what their domain's contract holds them to.
+//! Lists of leads, beyond their domain's contract.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ fn ids(leads: &[Lead]) -> Vec<i64> {
     leads.iter().map(|lead| lead.id.get()).collect()
 }
 
-/// What is stored for the simple view says what the leads say.
+/// Asserts that the stored simple views agree with the leads.
 async fn assert_previews(
     reader: &mut dyn ReadSession,
     business: BusinessId,
@@ -58,7 +58,7 @@ async fn a_preview_of_another_release_is_not_believed(installation: Installation
     }
     session.commit().await.unwrap();
     let leads = all(&installation, business, &LeadFilter::default()).await;
-    // What releases kept that had no marks.
+    // The stored view of a release without marks.
     let former = "UPDATE leads SET preview = '\"site\":0' WHERE reference = 2";
     installation.execute(former).await;
     let request = page(Position::Number(1), 50);
@@ -151,7 +151,7 @@ async fn a_long_list_is_counted_and_paged(installation: Installation) {
     }
 }
 
-/// All that pass, by cursor.
+/// Returns all leads that pass, by cursor.
 async fn all(installation: &Installation, business: BusinessId, filter: &LeadFilter) -> Vec<Lead> {
     let mut reader = installation.read().await;
     let mut passed = Vec::new();
@@ -180,7 +180,7 @@ fn replied() -> LeadFilter {
     }
 }
 
-/// How many leads a business has, and how many of them are replied to.
+/// Returns the number of a business's leads, and of those that are replied to.
 async fn totals(installation: &Installation, business: BusinessId) -> (i64, i64) {
     (
         total(installation, business, &LeadFilter::default()).await,
@@ -211,7 +211,7 @@ async fn a_total_follows_every_change(installation: Installation) {
     session.commit().await.unwrap();
     assert_eq!(totals(&installation, business).await, (10, 10));
 
-    // What was counted in a session that gave up is not what another one finds that writes as much.
+    // A count in a session that gave up is not found by another one with as many writes.
     for status in [LeadStatus::Replied, LeadStatus::Junk] {
         let mut session = installation.begin().await;
         let draft = LeadDraft { status, ..a_lead() };

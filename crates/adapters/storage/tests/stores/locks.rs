@@ -19,7 +19,7 @@ both_engines!(
     an_erasure_and_a_fetch_at_the_same_time,
 );
 
-/// What is done of a lead and its vehicle.
+/// The work on a lead and its vehicle.
 #[derive(Clone, Copy, Debug)]
 enum Work {
     DeleteLead,

@@ -118,7 +118,7 @@ async fn two_takers_never_get_the_same_mail(installation: Installation) {
                     .await
                     .unwrap()
                     .mails;
-                // Others get their chance while this one still holds what it took.
+                // Others get their chance while this one still holds its mails.
                 tokio::task::yield_now().await;
                 session.commit().await.unwrap();
                 if taken.is_empty() {
@@ -152,7 +152,7 @@ async fn a_mail_is_put_back_or_dropped(installation: Installation) {
     assert_eq!(again[0].attempts, 1);
 }
 
-/// Queues so many mails of a business.
+/// Queues this number of a business's mails.
 async fn queue_many(installation: &Installation, business: BusinessId, subject: &str, number: u32, due: Timestamp) {
     let mut session = installation.begin().await;
     for _ in 0..number {
@@ -188,7 +188,7 @@ async fn businesses_take_turns(installation: Installation) {
         assert_eq!(after, businesses["abcde".find(last).unwrap()]);
         assert!(taken.more);
     }
-    // What is due later gives no turn, and one that comes new does not wait for all that came before.
+    // Mails that are due later give no turn, and a new business does not wait for all mails before.
     let (idle, new) = (installation.business("y").await, installation.business("z").await);
     queue_many(&installation, idle, "later", 20, at(1_000)).await;
     queue_many(&installation, new, "z", 1, at(0)).await;
@@ -229,7 +229,7 @@ async fn no_more_mails_leave_in_a_day_than_may(installation: Installation) {
     session.commit().await.unwrap();
     assert!(claim(theirs, at(1)).await, "each business has its own");
     queue(&installation, ours, "waits", at(1)).await;
-    // What was queued for a request that waits goes all the same.
+    // A mail that was queued for a waiting request goes all the same.
     assert_eq!(subjects(&take(&installation, 1, 10, 5).await), ["awaited"]);
     assert!(claim(ours, at(DAY)).await, "the next day has its own");
     // A server whose clock is behind counts in the day that has begun.

@@ -1,4 +1,4 @@
-//! What every engine promises of the stores, each test on a database of its own.
+//! The promises of every engine's stores, each test on a database of its own.
 //!
 //! A test is written once, over `dyn Database`, and listed in its module's `both_engines!`, which runs it on each engine.
 #![expect(

@@ -13,7 +13,7 @@ both_engines! {
     every_column_is_in_the_register,
 }
 
-/// What the engine itself keeps, and the pages of indexes of texts, which stand in the register by their own names.
+/// The engine's own tables, and the pages of indexes of texts, which the register has by names of their own.
 const ENGINE: [&str; 3] = ["sqlite_", "__diesel_schema_migrations", "forecourt_migrations"];
 const INDEX_PAGES: [&str; 3] = ["_search_config", "_search_data", "_search_idx"];
 
@@ -74,7 +74,7 @@ async fn every_column_is_in_the_register(installation: Installation) {
         Vec::<String>::new(),
         "each area declares its tables"
     );
-    // What one engine alone has is no fault on the other.
+    // A place that only one engine has is no fault on the other.
     let sqlite_alone = |place: &String| place.contains("_search") || place.starts_with("vehicle_texts.");
     let mut gone = missing(&registered, &there);
     if matches!(installation.storage, Storage::Postgres(_)) {

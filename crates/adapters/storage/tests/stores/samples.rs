@@ -1,4 +1,4 @@
-//! Records to store, and dice to make them up with.
+//! Sample records, and dice to make them up.
 
 use std::collections::BTreeMap;
 
@@ -20,17 +20,17 @@ use rand::{RngExt, SeedableRng};
 
 use crate::installation::Installation;
 
-/// Some moment, that many seconds after another one.
+/// The moment that is `second` seconds after a fixed one.
 pub(crate) fn at(second: i64) -> Timestamp {
     Timestamp::from_epoch_seconds(1_790_000_000 + second)
 }
 
-/// The same moment, that many milliseconds later.
+/// The moment that is `millis` milliseconds after the same one.
 pub(crate) fn moment(millis: i64) -> Moment {
     Moment::from(at(0)).plus_millis(millis)
 }
 
-/// The least of a business.
+/// A business with the least that it needs.
 pub(crate) fn a_business(tag: &str) -> Business {
     Business {
         id: BusinessId::new(0),
@@ -50,7 +50,7 @@ pub(crate) fn a_business(tag: &str) -> Business {
     }
 }
 
-/// A business with something in every place, none of it what a blank one has.
+/// A business with a value in every place, none of them a blank one's.
 pub(crate) fn a_full_business(tag: &str) -> Business {
     let text = |text: &str| text.to_owned();
     Business {
@@ -177,12 +177,12 @@ pub(crate) fn key_id(number: u8) -> KeyId {
     format!("fck_{number:016}").parse().unwrap()
 }
 
-/// A lead of which little is known.
+/// A lead with little in it.
 pub(crate) fn a_lead() -> LeadDraft {
     LeadDraft::blank(&Catalogue::default())
 }
 
-/// A vehicle of which nothing is known.
+/// A vehicle with nothing in it.
 pub(crate) fn a_car() -> VehicleDraft {
     let kind = StockType::InStock;
     VehicleDraft {
@@ -203,7 +203,7 @@ pub(crate) fn a_car() -> VehicleDraft {
     }
 }
 
-/// Free-form detail, with its text as it is.
+/// Free-form detail with this text.
 pub(crate) fn data(text: &str) -> LeadData {
     serde_json::from_str(text).unwrap()
 }
@@ -223,7 +223,7 @@ pub(crate) fn a_secret(text: &str) -> Secret {
     Secret::from_stored(format!("whsec_{text}"))
 }
 
-/// Room for so many deliveries of any size.
+/// Room for this number of deliveries of any size.
 pub(crate) const fn room(deliveries: u32) -> Room {
     Room {
         deliveries,
@@ -231,7 +231,7 @@ pub(crate) const fn room(deliveries: u32) -> Room {
     }
 }
 
-/// What an endpoint is that can be sent to.
+/// Returns an endpoint that can be sent to.
 #[track_caller]
 pub(crate) fn ready(state: EndpointState) -> Endpoint {
     match state {
@@ -260,7 +260,7 @@ impl Installation {
         webhook
     }
 
-    /// Lets something happen to a record of a business.
+    /// Records an event of a business's record.
     pub(crate) async fn happen(&self, business: BusinessId, name: EventName, record: i64) {
         let mut session = self.begin().await;
         session
@@ -292,12 +292,12 @@ impl Dice {
         self.0.random_range(0..below)
     }
 
-    /// The same as a stamp or an id takes it.
+    /// Returns the same as an `i64`, for a stamp or an id.
     pub(crate) fn number(&mut self, below: i64) -> i64 {
         self.0.random_range(0..below)
     }
 
-    /// Whether something happens that does so `percent` times in a hundred.
+    /// Returns `true` `percent` times in a hundred.
     pub(crate) fn chance(&mut self, percent: usize) -> bool {
         self.roll(100) < percent
     }

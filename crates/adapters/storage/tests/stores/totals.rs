@@ -22,14 +22,14 @@ both_engines!(
     what_is_written_while_it_is_counted_is_counted_in_the_end,
 );
 
-/// How many records are loaded at once.
+/// The number of records that are loaded at once.
 const BATCH: usize = 300;
-/// So many in all are worth the while.
+/// The number of batches: fewer would prove little.
 const BATCHES: usize = 16;
 const ROUNDS: usize = 24;
 const PER_PAGE: u32 = 40;
 
-/// What is done to records between two counts.
+/// The change of records between two counts.
 #[derive(Clone, Copy, Debug)]
 enum Change {
     Insert,
@@ -71,7 +71,7 @@ fn chosen<K: Copy + Ord, R: Clone>(dice: &mut Dice, records: &BTreeMap<K, R>, ch
     chosen.into_iter().map(|key| records[&key].clone()).collect()
 }
 
-/// A page somewhere in a list that has so many, and what it shows of all that pass.
+/// Chooses a page of a list, and returns it with its part of the passing records.
 fn a_page(dice: &mut Dice, passing: &[i64]) -> (PageRequest, Vec<i64>) {
     let per_page = PER_PAGE as usize;
     let pages = passing.len().div_ceil(per_page).max(1);
@@ -97,7 +97,7 @@ fn a_new_lead(dice: &mut Dice) -> LeadDraft {
     }
 }
 
-/// Filters, and what they are to find.
+/// Filters, each with a model of its result.
 type Cases<F, R> = Vec<(F, Box<dyn Fn(&R) -> bool + Send + Sync>)>;
 
 fn lead_cases() -> Cases<LeadFilter, Lead> {
@@ -218,7 +218,7 @@ async fn lists_of_leads_are_counted_right_whatever_is_written(installation: Inst
     }
 }
 
-/// Takes over what is not known of the leads.
+/// Adds the leads that the model does not have yet.
 async fn every_lead(installation: &Installation, business: BusinessId, leads: &mut BTreeMap<LeadId, Lead>) {
     let latest = leads.keys().next_back().copied();
     let mut reader = installation.read().await;
@@ -351,7 +351,7 @@ async fn lists_of_contacts_are_counted_right_whatever_is_written(installation: I
     }
 }
 
-/// Takes over what is not known of the contacts.
+/// Adds the contacts that the model does not have yet.
 async fn every_contact(installation: &Installation, business: BusinessId, contacts: &mut BTreeMap<ContactId, Contact>) {
     let latest = contacts.keys().next_back().copied();
     let mut reader = installation.read().await;
@@ -494,7 +494,7 @@ async fn lists_of_vehicles_are_counted_right_whatever_is_written(installation: I
     }
 }
 
-/// Takes over what is not known of the vehicles.
+/// Adds the vehicles that the model does not have yet.
 async fn every_vehicle(installation: &Installation, business: BusinessId, vehicles: &mut BTreeMap<VehicleId, Vehicle>) {
     let latest = vehicles.keys().next_back().copied();
     let mut reader = installation.read().await;

@@ -75,7 +75,7 @@ async fn readers_see_what_is_committed_and_nothing_else(installation: Installati
     assert!(reader.lead(business, lead.id).await.unwrap().is_some());
 }
 
-/// More than the runtime has a task send before it lets others go on.
+/// There are more statements than a task of the runtime sends before others go on.
 async fn many_statements_are_committed_together(installation: Installation) {
     const EVENTS: i64 = 300;
     let business = installation.business("acme").await;

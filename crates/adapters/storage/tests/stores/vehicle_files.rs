@@ -1,5 +1,5 @@
-//! The stores of files, of vehicles' documents and of test drives: the contract suites of their domains, and what erasing a
-//! contact and deleting a business leave of them.
+//! The stores of files, of vehicles' documents and of test drives: the contract suites of their domains. After the erasure of a
+//! contact and the deletion of a business, it checks what remains.
 
 use forecourt_contacts::{ContactDraft, License};
 use forecourt_files::FileKind;
@@ -106,7 +106,7 @@ async fn a_drive_takes_what_is_known_of_its_driver(installation: Installation) {
     }
 }
 
-/// A drive that has ended, with a signature of so many characters.
+/// A drive that has ended, with a signature of this number of characters.
 fn a_former_drive(signature: usize) -> TestDriveContent {
     let content = a_drive();
     TestDriveContent {

@@ -1,4 +1,4 @@
-//! Vehicles: what is stored reads back, and lists find what passes, against a model that looks at each vehicle.
+//! Vehicles: stored ones read back, and lists find those that pass, compared with a model that looks at each vehicle.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ impl Installation {
         session.commit().await.unwrap();
     }
 
-    /// Ids of a whole list, and how many it says it has.
+    /// Returns the ids of a whole list, with its total.
     async fn listed_vehicles(&self, business: BusinessId, filter: &VehicleFilter) -> (Vec<VehicleId>, i64) {
         let page = PageRequest {
             position: Position::Number(1),
@@ -63,7 +63,7 @@ impl Installation {
         (ids, page.total.unwrap())
     }
 
-    /// Asserts that a page in the simple view is that page of the vehicles, and returns of which of them a preview is stored.
+    /// Asserts that a page in the simple view is that page of the vehicles. Returns for each if its preview is stored.
     async fn previewed(&self, business: BusinessId, filter: &VehicleFilter, page: &PageRequest) -> Vec<bool> {
         let vehicles = self.read().await.vehicles(business, filter, page).await.unwrap();
         let previews = self
@@ -124,7 +124,7 @@ impl Installation {
     }
 }
 
-/// As for leads.
+/// The same holds for leads.
 #[tokio::test(flavor = "multi_thread")]
 async fn on_sqlite_a_change_costs_the_indexes_of_what_differs() {
     on_sqlite(async |installation: Installation| {
@@ -141,7 +141,7 @@ async fn on_sqlite_a_change_costs_the_indexes_of_what_differs() {
         let of_four = installation
             .logged_pages(installation.save_vehicle(business, &vehicle))
             .await;
-        // Four indexes have what is new.
+        // Four indexes have the new values.
         assert!(
             of_four >= of_one + 4,
             "{of_four} pages, and where no index changed {of_one}"
@@ -356,7 +356,7 @@ async fn every_declared_filter_has_its_column_and_its_index(installation: Instal
     }
 }
 
-/// A filter by some of what the vehicles have.
+/// A random filter by some of the vehicles' values.
 fn random_filter(dice: &mut Dice, all: &[Vehicle]) -> VehicleFilter {
     let mut filter = VehicleFilter::default();
     for _ in 0..1 + dice.roll(3) {
@@ -460,7 +460,7 @@ async fn filters_find_what_they_are_to_find(installation: Installation) {
     }
     session.commit().await.unwrap();
     let mut dice = Dice::new(4);
-    // What changes is found by what it became.
+    // A changed vehicle is found by its new values.
     for _ in 0..100 {
         let at_index = dice.roll(all.len());
         let (other, stamp) = (
@@ -549,7 +549,7 @@ async fn totals_follow_every_change(installation: Installation) {
             .await,
         (vec![], 0)
     );
-    // A transaction counts what it has written itself.
+    // A transaction counts its own writes.
     let mut session = installation.begin().await;
     vehicle.content.status = VehicleStatus::Deleted;
     session.save_vehicle(business, &vehicle).await.unwrap();

@@ -1,4 +1,4 @@
-//! Subscriptions, and the event log that can be read in their place.
+//! Subscriptions, and the event log, which can be read in their place.
 
 use std::collections::BTreeSet;
 
@@ -227,7 +227,7 @@ async fn a_secret_is_replaced(installation: Installation) {
         ..webhook.clone()
     };
     assert_eq!(read(&installation, business, webhook.id).await, Some(replaced));
-    // The server that knew the old one signs nothing with it any more.
+    // The server that knew the old one no longer signs with it.
     listener.heard();
     server.happen(business, EventName::LeadCreated, 2).await;
     let news = listener.heard();
@@ -339,13 +339,13 @@ async fn log(
         .unwrap()
 }
 
-/// The numbers of the events on a page, how far it looked, and whether there is more.
+/// Returns the numbers of the events on a page, its position, and whether there is more.
 fn shape(page: &LogPage) -> (Vec<i64>, i64, bool) {
     let numbers = page.events.iter().map(|event| event.sequence.0).collect();
     (numbers, page.position.0, page.more)
 }
 
-/// Events of one business, each a second after the one before: name and record.
+/// Records events of one business, each a second after the one before: name and record.
 async fn happenings(installation: &Installation, business: BusinessId, events: &[(EventName, i64)]) {
     let mut session = installation.begin().await;
     for (second, &(name, record)) in (1..).zip(events) {
@@ -358,7 +358,7 @@ async fn happenings(installation: &Installation, business: BusinessId, events: &
     session.commit().await.unwrap();
 }
 
-/// The given number of events, one in each second, without the stores.
+/// Stores the given number of events, one in each second, without the stores.
 async fn many_events(installation: &Installation, business: BusinessId, count: i64) {
     let start = at(0).epoch_seconds();
     installation

@@ -1,7 +1,7 @@
-//! The parts of the library that need no database, with the tests that stand in their files.
+//! The parts of the library that need no database, with the tests in their files.
 //!
-//! They are compiled here by themselves. As the library's own tests they would have all of it compiled a second time, every query for
-//! both engines, which takes longer than anything else in the workspace.
+//! They are compiled here by themselves. As the library's own tests they would have all of it compiled a second time, with every
+//! query for both engines. That takes longer than anything else in the workspace.
 #![expect(
     dead_code,
     unreachable_pub,

@@ -9,7 +9,7 @@ use super::{list, with_notes};
 use crate::models::{ContactRow, selected_contacts};
 use crate::statement::RunQueryDsl;
 
-/// A page of the contacts that pass `filter`.
+/// Returns a page of the contacts that pass `filter`.
 pub(super) async fn page(
     session: &mut impl Reads,
     business: BusinessId,

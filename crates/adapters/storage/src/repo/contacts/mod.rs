@@ -1,9 +1,10 @@
 //! Contacts.
 //!
-//! What a list is narrowed to is in [`listed`].
+//! Their list is in [`listed`].
 //!
-//! All transactions take locks in one order: a contact, the leads that are linked to it, the vehicles that name it (those that
-//! a part of an erasure cleans are all locked before the first of them is), the business's counters, and then as for webhooks.
+//! All transactions take locks in one order: a contact, the leads that are linked to it, the vehicles that name it, the
+//! business's counters, and then as for webhooks. A part of an erasure locks all the vehicles that it cleans before it changes
+//! the first of them.
 
 mod listed;
 pub(super) mod people;
@@ -138,26 +139,26 @@ macro_rules! contact_reader {
 contact_reader!(Reading);
 contact_reader!(Writing);
 
-/// That an event is about a contact: word for word the condition of the index `events_of_contact`.
+/// The condition that an event is about a contact: word for word that of the index `events_of_contact`.
 fn of_contacts() -> SqlLiteral<Bool> {
     sql::<Bool>("substr(events.name, 1, 8) = 'contact.'")
 }
 
-/// Whether the business has the contact.
+/// Returns `true` if the business has the contact.
 pub(super) async fn exists(conn: &mut Conn, business: BusinessId, id: ContactId) -> StoreResult<bool> {
     let query = contacts::table.find((business.get(), id.get())).select(contacts::id);
     let known = query.get_optional::<i64>(conn).await?;
     Ok(known.is_some())
 }
 
-/// Whether the business has the contact, which is then not deleted before the transaction ends.
+/// Returns `true` if the business has the contact, and keeps it from being deleted before the transaction ends.
 pub(super) async fn exists_for_now(conn: &mut Conn, business: BusinessId, id: ContactId) -> StoreResult<bool> {
     let query = contacts::table.find((business.get(), id.get())).select(contacts::id);
     let known = dialect::for_key_share!(query).get_optional::<i64>(conn).await;
     Ok(known?.is_some())
 }
 
-/// Whether there is a contact, and it is deleted while something is still linked to it.
+/// Returns `true` if there is a contact and its erasure is not done: records are still linked to it.
 pub(super) async fn is_being_erased(
     conn: &mut Conn,
     business: BusinessId,
@@ -173,7 +174,7 @@ pub(super) async fn is_being_erased(
     Ok(known.is_some())
 }
 
-/// The name of a contact.
+/// Returns the name of a contact.
 pub(super) async fn name(conn: &mut Conn, business: BusinessId, id: ContactId) -> StoreResult<Option<String>> {
     let query = contacts::table
         .find((business.get(), id.get()))
@@ -181,7 +182,7 @@ pub(super) async fn name(conn: &mut Conn, business: BusinessId, id: ContactId) -
     name_in(query.get_optional(conn).await?)
 }
 
-/// The names of contacts, of those of them that there are.
+/// Returns the names of those of the contacts that exist.
 pub(super) async fn names(
     conn: &mut Conn,
     business: BusinessId,
@@ -197,7 +198,7 @@ pub(super) async fn names(
     rows.into_iter().map(named).collect()
 }
 
-/// The name of a contact, which is then not deleted before the transaction ends.
+/// Returns the name of a contact, and keeps it from being deleted before the transaction ends.
 pub(super) async fn name_for_now(conn: &mut Conn, business: BusinessId, id: ContactId) -> StoreResult<Option<String>> {
     let query = contacts::table
         .find((business.get(), id.get()))
@@ -205,7 +206,7 @@ pub(super) async fn name_for_now(conn: &mut Conn, business: BusinessId, id: Cont
     name_in(dialect::for_key_share!(query).get_optional(conn).await?)
 }
 
-/// What is kept of a contact.
+/// Returns the content of a contact.
 pub(super) async fn content(conn: &mut Conn, business: BusinessId, id: ContactId) -> StoreResult<Option<ContactDraft>> {
     let query = contacts::table
         .find((business.get(), id.get()))
@@ -213,7 +214,7 @@ pub(super) async fn content(conn: &mut Conn, business: BusinessId, id: ContactId
     content_in(query.get_optional(conn).await?)
 }
 
-/// What is kept of a contact, which is then not deleted before the transaction ends.
+/// Returns the content of a contact, and keeps it from being deleted before the transaction ends.
 pub(super) async fn content_for_now(
     conn: &mut Conn,
     business: BusinessId,
@@ -234,7 +235,7 @@ fn content_in(row: Option<ContactRow>) -> StoreResult<Option<ContactDraft>> {
     Ok(contact.map(|contact| contact.content))
 }
 
-/// A contact that was looked up, with its newest notes.
+/// Returns the contact of a row, with its newest notes.
 async fn whole(conn: &mut Conn, business: BusinessId, row: Option<ContactRow>) -> StoreResult<Option<Contact>> {
     let Some(row) = row else {
         return Ok(None);
@@ -244,7 +245,7 @@ async fn whole(conn: &mut Conn, business: BusinessId, row: Option<ContactRow>) -
     Ok(Some(contact))
 }
 
-/// The newest notes of a contact.
+/// Returns the newest notes of a contact.
 async fn newest_notes(conn: &mut Conn, business: BusinessId, contact: ContactId) -> StoreResult<Vec<ContactNote>> {
     let rows: Vec<NoteRow> = contact_notes::table
         .filter(contact_notes::business_id.eq(business.get()))
@@ -257,13 +258,13 @@ async fn newest_notes(conn: &mut Conn, business: BusinessId, contact: ContactId)
     Ok(rows.into_iter().map(ContactNote::from).collect())
 }
 
-/// How many notes a contact shows.
+/// The number of notes that a contact shows.
 const NOTES_SHOWN: i64 = MAX_NOTES_SHOWN as i64;
 
-/// A page shows so many bytes of notes, or one contact that has more.
+/// The number of bytes of notes on a page, unless a single contact has more.
 const NOTE_BYTES: i64 = BYTES_AT_ONCE;
 
-/// Gives the contacts of a page their newest notes. One whose notes are long ends where they become too many.
+/// Gives the contacts of a page their newest notes. A page with long notes ends before there are too many.
 async fn with_notes(session: &mut impl Reads, business: BusinessId, page: &mut Page<Contact>) -> StoreResult<()> {
     if page.items.is_empty() {
         return Ok(());
@@ -321,12 +322,12 @@ async fn with_notes(session: &mut impl Reads, business: BusinessId, page: &mut P
     Ok(())
 }
 
-/// How many bytes the notes of a group have.
+/// The number of bytes of a group's notes.
 fn bytes_of_notes() -> SqlLiteral<BigInt> {
     sql::<BigInt>("sum(octet_length(contact_notes.note))")
 }
 
-/// The first contact that `probe` matches.
+/// Returns the first contact that `probe` matches.
 async fn like(conn: &mut Conn, business: BusinessId, probe: &DuplicateProbe) -> StoreResult<Option<ContactId>> {
     macro_rules! by {
         ($column:expr, $value:expr) => {
@@ -359,7 +360,7 @@ async fn like(conn: &mut Conn, business: BusinessId, probe: &DuplicateProbe) -> 
                     query.filter(condition)
                 });
             matching
-                // Not the id itself: else it might seem wise to walk all contacts in its order.
+                // Not the id itself: otherwise the planner might read all contacts in its order.
                 .order((contacts::id + 0).asc())
                 .limit(1)
                 .select(contacts::id)
@@ -370,7 +371,8 @@ async fn like(conn: &mut Conn, business: BusinessId, probe: &DuplicateProbe) -> 
     Ok(found.map(ContactId::new))
 }
 
-/// Contacts that have an email or a number of a lead's, two at most; locked, they are not deleted before the transaction ends.
+/// Returns up to two contacts that have an email or a number of a lead's. If they are locked, they are not deleted before the
+/// transaction ends.
 pub(super) async fn of_sender(
     conn: &mut Conn,
     business: BusinessId,
@@ -378,7 +380,7 @@ pub(super) async fn of_sender(
     is_locked: bool,
 ) -> StoreResult<Vec<ContactSuggestion>> {
     let mut any: Option<Condition> = None;
-    // Each alternative names the business, so that each has its index: SQLite would else walk all contacts of the business.
+    // Each alternative names the business, so that each has its index: otherwise SQLite reads all contacts of the business.
     macro_rules! or {
         ($column:expr, $value:expr) => {{
             let alternative = contacts::business_id.eq(business.get()).and($column.eq($value.clone()));
@@ -425,8 +427,7 @@ pub(super) async fn of_sender(
 /// A condition on contacts, to be joined to others.
 type Condition = Box<dyn BoxableExpression<contacts::table, Db, SqlType = Bool>>;
 
-/// The conditions by which a contact's address is the one that is looked for: see
-/// [`DuplicateProbe`](forecourt_contacts::DuplicateProbe).
+/// The conditions by which a contact's address matches the given one: see [`DuplicateProbe`](forecourt_contacts::DuplicateProbe).
 fn at_address(asked: &AddressKeys) -> Vec<Condition> {
     let AddressKeys {
         lines,
@@ -436,7 +437,7 @@ fn at_address(asked: &AddressKeys) -> Vec<Condition> {
         country,
     } = asked;
     let mut all: Vec<Condition> = Vec::new();
-    // An unknown part contradicts nothing; a part that is not looked for is left out.
+    // An unknown part contradicts nothing; a part that is not compared is left out.
     macro_rules! agrees {
         ($asked:expr, $known:ident) => {
             if !$asked.is_empty() {
@@ -456,7 +457,7 @@ fn at_address(asked: &AddressKeys) -> Vec<Condition> {
     all
 }
 
-/// A page of a contact's notes.
+/// Returns a page of a contact's notes.
 async fn notes(
     conn: &mut Conn,
     business: BusinessId,
@@ -509,10 +510,10 @@ async fn blocked(
     Ok(keys.iter().filter(is_known).copied().collect())
 }
 
-/// How many linked leads, and events, are read at once.
+/// The number of linked leads, or of events, that are read at once.
 const TRACES_AT_ONCE: i64 = 25;
 
-/// The first few of the leads behind `after` that are linked to a contact.
+/// Returns the next few leads after `after` that are linked to a contact.
 async fn linked_leads(
     conn: &mut Conn,
     business: BusinessId,
@@ -537,7 +538,7 @@ async fn linked_leads(
     rows.into_iter().map(shown).collect()
 }
 
-/// The first few of a contact's events behind `after`.
+/// Returns the next few of a contact's events after `after`.
 async fn past_events(
     session: &mut impl Reads,
     business: BusinessId,
@@ -546,7 +547,7 @@ async fn past_events(
 ) -> StoreResult<Vec<PastEvent>> {
     session.expect_work().await?;
     let conn = session.conn().await?;
-    // Not the number itself: else it might seem wise to walk all events in its order.
+    // Not the number itself: otherwise the planner might read all events in its order.
     let sequence = events::sequence + 0;
     let own = || {
         events::table
@@ -634,7 +635,7 @@ impl ContactStore for Writing {
 
     async fn save_contact(&mut self, business: BusinessId, contact: &Contact) -> StoreResult<()> {
         count_writes(self.conn().await?, business, 0).await?;
-        // If the clock went back behind the contact's beginning, the change counts as made then.
+        // If the clock went back to before the contact's creation, the change counts as made then.
         let updated = contact.updated.max(contact.created);
         let row = contacts::table.find((business.get(), contact.id.get()));
         let conn = self.conn().await?;
@@ -658,7 +659,7 @@ impl ContactStore for Writing {
         id: ContactId,
         hash: Option<PasswordHash>,
     ) -> StoreResult<()> {
-        // No list is narrowed by it.
+        // No list filters by it.
         diesel::update(contacts::table.find((business.get(), id.get())))
             .set(contacts::password_hash.eq(hash.as_ref().map(PasswordHash::as_phc)))
             .prepared()
@@ -745,7 +746,7 @@ impl ContactStore for Writing {
 
     async fn set_blocked(&mut self, business: BusinessId, key: &BlockKey, blocked: bool) -> StoreResult<()> {
         let [keyed, bare] = people::block_digests(self.dependencies.cipher()?, key);
-        // One that a version before left goes either way.
+        // A block of an earlier version is deleted either way.
         let gone = if blocked { vec![bare] } else { vec![keyed.clone(), bare] };
         let gone = contact_blocks::table
             .filter(contact_blocks::business_id.eq(business.get()))
@@ -792,8 +793,8 @@ impl Writing {
     }
 }
 
-/// Notes that contacts are written, and how many more the business has. It comes before the writes, so that a reader of the
-/// number sees all that was written until then.
+/// Counts a write of contacts, and adds `more` to their number. It comes before the writes, so that a reader of the count sees
+/// every write that it includes.
 pub(super) async fn count_writes(conn: &mut Conn, business: BusinessId, more: i64) -> StoreResult<()> {
     diesel::update(business_counters::table.find(business.get()))
         .set((
@@ -806,7 +807,7 @@ pub(super) async fn count_writes(conn: &mut Conn, business: BusinessId, more: i6
         .map(drop)
 }
 
-/// The failure to write a contact, in the words of its domain.
+/// Translates a failure to write a contact into the terms of its domain.
 fn contact_error(error: StoreError) -> StoreError {
     match error {
         StoreError::Duplicate(constraint) if constraint == "contacts_business_id_login_email_key" => {

@@ -1,4 +1,4 @@
-//! What contacts hold of people. A contact's own row goes with it; others' notes may name it.
+//! People's data in contacts. A contact's own row is deleted with it; others' notes may name it.
 
 use async_trait::async_trait;
 use diesel::prelude::*;
@@ -6,7 +6,7 @@ use diesel::sql_types::Binary;
 use forecourt_contacts::BlockKey;
 use forecourt_kernel::{BusinessId, Person, StoreResult};
 
-use super::super::people::{Part, PersonalTexts, READ_AT_ONCE, next_rows};
+use super::super::people::{Budget, PersonalTexts, READ_AT_ONCE, next_rows};
 use super::super::session::Writing;
 use super::super::size::octet_length;
 use crate::personal::{
@@ -67,10 +67,10 @@ impl PersonalTexts for Notes {
         business: BusinessId,
         after: i64,
         person: &Person,
-        part: &mut Part,
+        budget: &mut Budget,
     ) -> StoreResult<Option<i64>> {
         let next = next_rows!(session, business, after, contact_notes, note)?;
-        let affordable = part.afford(&next);
+        let affordable = budget.afford(&next);
         let last = affordable.last().copied();
         let notes: Vec<(i64, String)> = contact_notes::table
             .filter(contact_notes::business_id.eq(business.get()))
@@ -90,7 +90,7 @@ impl PersonalTexts for Notes {
     }
 }
 
-/// The first byte of a keyed digest, by which it is longer than those that versions before made without a key.
+/// The first byte of a keyed digest. It makes them longer than those that earlier versions made without a key.
 const KEYED: u8 = 1;
 const BARE_BYTES: i32 = 32;
 
@@ -99,19 +99,20 @@ fn keyed_block(cipher: &SecretCipher, bare: &[u8]) -> Vec<u8> {
     [&[KEYED][..], &digest].concat()
 }
 
-/// What a block is stored as, and what a version before stored it as: a telephone number is found by trying all.
+/// Returns a block's digest, and the one that an earlier version stored: without a key, a telephone number is found by trying
+/// all.
 pub(super) fn block_digests(cipher: &SecretCipher, key: &BlockKey) -> [Vec<u8>; 2] {
     [keyed_block(cipher, key.as_bytes()), key.as_bytes().to_vec()]
 }
 
 define_sql_function! {
-    /// How many bytes a digest has.
+    /// The number of bytes of a digest.
     #[sql_name = "octet_length"]
     fn digest_bytes(digest: Binary) -> Integer;
 }
 
 impl Writing {
-    /// Replaces some of the digests that a version before made without a key; answers how many.
+    /// Replaces some of the digests that an earlier version made without a key; returns their number.
     pub(in super::super) async fn key_blocks(&mut self) -> StoreResult<usize> {
         let bare: Vec<(i64, Vec<u8>)> = contact_blocks::table
             .filter(digest_bytes(contact_blocks::key).eq(BARE_BYTES))

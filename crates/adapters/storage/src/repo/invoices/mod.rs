@@ -17,7 +17,7 @@ use crate::statement::{Prepare as _, RunQueryDsl};
 
 pub(super) const OWNED_TABLES: &[OwnedTable] = &[OwnedTable::new("invoices", "id", 100)];
 
-/// The kinds of numbers that are drawn.
+/// The kinds of numbers.
 const INVOICE: &str = "invoice";
 const CREDIT: &str = "credit";
 
@@ -111,7 +111,7 @@ async fn invoice_by_number(
     row.map(Invoice::try_from).transpose()
 }
 
-/// The next number of that kind. Its row stays locked until the transaction ends.
+/// Takes the next number of that kind. Its row stays locked until the transaction ends.
 async fn next_number(conn: &mut Conn, business: BusinessId, kind: &str) -> StoreResult<i64> {
     diesel::insert_into(invoice_numbers::table)
         .values((
@@ -149,7 +149,7 @@ macro_rules! invoice_reader {
 invoice_reader!(Reading);
 invoice_reader!(Writing);
 
-/// How many invoices of a contact are read at once.
+/// The number of a contact's invoices that are read at once.
 const OF_CONTACT_AT_ONCE: i64 = 25;
 
 #[async_trait]
@@ -164,7 +164,7 @@ impl ContactInvoiceReader for Reading {
             .filter(invoices::business_id.eq(business.get()))
             .filter(invoices::customer.assume_not_null().eq(contact.get()))
             .filter(invoices::id.gt(after.get()))
-            // Not the id alone: else it might seem wise to walk all invoices in its order.
+            // Not the id alone: otherwise the planner might read all invoices in its order.
             .order((invoices::customer, invoices::id))
             .limit(OF_CONTACT_AT_ONCE)
             .select(InvoiceRow::as_select())

@@ -1,4 +1,4 @@
-//! What invoices hold of people, and how they forget one.
+//! People's data in invoices, and its erasure.
 
 use async_trait::async_trait;
 use diesel::prelude::*;

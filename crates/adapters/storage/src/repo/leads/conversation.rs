@@ -1,4 +1,4 @@
-//! What is written on leads, and which conversations wait to be read.
+//! The messages and notes of leads, and the conversations that wait to be read.
 //!
 //! A lead is locked before its messages, its notes and its place among the waiting conversations are written.
 
@@ -55,7 +55,7 @@ macro_rules! conversation_reader {
     };
 }
 
-/// A page of a table of what belongs to leads, newest first.
+/// Returns a page of a table of rows that belong to leads, newest first.
 macro_rules! page_of {
     ($table:ident, $row:ty, $conn:expr, $business:expr, $lead:expr, $request:expr) => {{
         let all = || {
@@ -84,7 +84,7 @@ macro_rules! page_of {
 }
 
 conversation_reader!(Reading, conn);
-conversation_reader!(Writing, conn_after_sending);
+conversation_reader!(Writing, flushed_conn);
 
 async fn exists_lead(conn: &mut Conn, business: BusinessId, lead: LeadId) -> StoreResult<bool> {
     let known = leads::table.find((business.get(), lead.get())).select(leads::id);
@@ -92,7 +92,7 @@ async fn exists_lead(conn: &mut Conn, business: BusinessId, lead: LeadId) -> Sto
     Ok(known.is_some())
 }
 
-/// The place of a conversation among those that wait, while this lease of it is in force.
+/// The entry of a waiting conversation, while this lease of it is in force.
 macro_rules! leased {
     ($due:expr) => {
         lead_assessments::table
@@ -131,7 +131,7 @@ impl ConversationStore for Writing {
         let inserted = diesel::insert_into(lead_messages::table)
             .values(row)
             .returning(lead_messages::id);
-        let id: i64 = inserted.get_result(self.conn_after_sending().await?).await?;
+        let id: i64 = inserted.get_result(self.flushed_conn().await?).await?;
         Ok(LeadMessage {
             id: LeadMessageId::new(id),
             lead,
@@ -172,7 +172,7 @@ impl ConversationStore for Writing {
         let inserted = diesel::insert_into(lead_notes::table)
             .values(row)
             .returning(lead_notes::id);
-        let id: i64 = inserted.get_result(self.conn_after_sending().await?).await?;
+        let id: i64 = inserted.get_result(self.flushed_conn().await?).await?;
         Ok(LeadNote {
             id: LeadNoteId::new(id),
             lead,
@@ -200,7 +200,7 @@ impl ConversationStore for Writing {
             return Ok(false);
         }
         let digest = super::people::mail_digest(self.dependencies.cipher()?, message_id);
-        // A twin in another transaction is waited for.
+        // If another transaction stores the same one, this waits for it.
         let noted = diesel::insert_into(lead_mails::table)
             .values((
                 lead_mails::business_id.eq(business.get()),
@@ -251,9 +251,7 @@ impl ConversationStore for Writing {
     }
 
     async fn finish_assessment(&mut self, due: &DueAssessment) -> StoreResult<bool> {
-        let finished = diesel::delete(leased!(due))
-            .execute(self.conn_after_sending().await?)
-            .await?;
+        let finished = diesel::delete(leased!(due)).execute(self.flushed_conn().await?).await?;
         Ok(finished > 0)
     }
 
@@ -263,7 +261,7 @@ impl ConversationStore for Writing {
                 lead_assessments::due.eq(at.epoch_seconds()),
                 lead_assessments::attempts.eq(lead_assessments::attempts + 1),
             ))
-            .execute(self.conn_after_sending().await?)
+            .execute(self.flushed_conn().await?)
             .await
             .map(drop)
     }
@@ -272,9 +270,7 @@ impl ConversationStore for Writing {
         let some = lead_assessments::table
             .limit(limit.into())
             .select((lead_assessments::business_id, lead_assessments::lead_id));
-        let some: Vec<(i64, i64)> = dialect::skip_locked!(some)
-            .load(self.conn_after_sending().await?)
-            .await?;
+        let some: Vec<(i64, i64)> = dialect::skip_locked!(some).load(self.flushed_conn().await?).await?;
         let mut dropped = 0;
         for of_business in some.chunk_by(|one, next| one.0 == next.0) {
             let Some(&(business, _)) = of_business.first() else {
@@ -291,7 +287,7 @@ impl ConversationStore for Writing {
 }
 
 impl Writing {
-    /// At most so many businesses with a conversation that waits, beginning behind one of them and going round.
+    /// Returns up to `limit` businesses with a waiting conversation, from the one after `after` on and then from the beginning.
     async fn businesses_waiting(&mut self, after: BusinessId, now: Timestamp, limit: usize) -> StoreResult<Vec<i64>> {
         let mut found = Vec::new();
         let (mut behind, mut is_round) = (after.get(), false);
@@ -307,7 +303,7 @@ impl Writing {
                 .order(lead_assessments::business_id)
                 .limit(1)
                 .select(lead_assessments::business_id)
-                .get_optional(self.conn_after_sending().await?)
+                .get_optional(self.flushed_conn().await?)
                 .await?;
             match next {
                 Some(business) if is_round && business > after.get() => break,

@@ -12,7 +12,7 @@ use crate::preview;
 use crate::schema::{deletions, leads};
 use crate::statement::{RunQueryDsl, Sql};
 
-/// A page of the leads that pass `filter`.
+/// Returns a page of the leads that pass `filter`.
 pub(super) async fn page(
     session: &mut impl Reads,
     business: BusinessId,
@@ -25,7 +25,7 @@ pub(super) async fn page(
     Page::of(rows, request, total, |row| row.id).try_map(Lead::try_from)
 }
 
-/// Those whole.
+/// Reads these leads in full.
 async fn rows(conn: &mut Conn, business: BusinessId, which: Sql<Bool>) -> StoreResult<Vec<LeadRow>> {
     leads::table
         .filter(leads::business_id.eq(business.get()))
@@ -36,7 +36,7 @@ async fn rows(conn: &mut Conn, business: BusinessId, which: Sql<Bool>) -> StoreR
         .await
 }
 
-/// The same page in the simple view.
+/// Returns the same page in the simple view.
 pub(super) async fn previews(
     session: &mut impl Reads,
     business: BusinessId,

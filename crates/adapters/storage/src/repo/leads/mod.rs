@@ -1,7 +1,6 @@
 //! Leads.
 //!
-//! What a list is narrowed to is in [`listed`], what leads concern in [`vehicles`], and what is written on them in
-//! [`conversation`].
+//! Their list is in [`listed`], the vehicles that they concern in [`vehicles`], and their messages and notes in [`conversation`].
 
 mod conversation;
 mod listed;
@@ -106,7 +105,7 @@ impl LeadReader for Reading {
 #[async_trait]
 impl LeadReader for Writing {
     async fn lead(&mut self, business: BusinessId, id: LeadId) -> StoreResult<Option<Lead>> {
-        lead(self.conn_after_sending().await?, business, id).await
+        lead(self.flushed_conn().await?, business, id).await
     }
 
     async fn leads(
@@ -149,7 +148,7 @@ impl LeadReader for Writing {
         lead: LeadId,
         request: &PageRequest,
     ) -> StoreResult<Option<Page<LeadVehicle>>> {
-        vehicles::page(self.conn_after_sending().await?, business, lead, request).await
+        vehicles::page(self.flushed_conn().await?, business, lead, request).await
     }
 }
 
@@ -160,7 +159,7 @@ impl LeadStore for Writing {
             .find((business.get(), id.get()))
             .select(LeadRow::as_select());
         let row = dialect::for_no_key_update!(query)
-            .get_optional(self.conn_after_sending().await?)
+            .get_optional(self.flushed_conn().await?)
             .await;
         row?.map(Lead::try_from).transpose()
     }
@@ -180,7 +179,7 @@ impl LeadStore for Writing {
 
     async fn save_lead(&mut self, business: BusinessId, lead: &Lead) -> StoreResult<()> {
         let values = if lead.updated < lead.created {
-            // The clock went back behind the lead's beginning: the change counts as made then.
+            // The clock went back to before the lead's creation: the change counts as made then.
             let updated = lead.created;
             LeadValues::new(&Lead {
                 updated,
@@ -190,7 +189,7 @@ impl LeadStore for Writing {
             LeadValues::new(lead)?
         };
         let row = leads::table.find((business.get(), lead.id.get()));
-        let conn = self.conn_after_sending().await?;
+        let conn = self.flushed_conn().await?;
         let stored = dialect::stored!(conn, row, LeadValues)?;
         diesel::update(row)
             .set((
@@ -206,9 +205,9 @@ impl LeadStore for Writing {
 
     async fn delete_lead(&mut self, business: BusinessId, id: LeadId) -> StoreResult<()> {
         let row = leads::table.find((business.get(), id.get()));
-        // In this order: its vehicles go with it, and a vehicle that is deleted takes its leads' along.
+        // In this order: its vehicles go with it, and a deleted vehicle takes its associations with leads along.
         let created: Option<i64> = dialect::for_update!(row.select(leads::created))
-            .get_optional(self.conn_after_sending().await?)
+            .get_optional(self.flushed_conn().await?)
             .await?;
         let Some(created) = created else {
             return Ok(());
@@ -228,7 +227,7 @@ impl LeadStore for Writing {
         at: Timestamp,
     ) -> StoreResult<bool> {
         self.flush().await?;
-        // A vehicle that is deleted meanwhile has its place in lists behind them.
+        // The place in lists of a vehicle that is deleted at the same time is locked after them.
         self.lock_counters(business).await?;
         vehicles::associate(self.conn().await?, business, lead, vehicle, at).await
     }
@@ -246,7 +245,7 @@ impl LeadStore for Writing {
 
     async fn contacts_like(&mut self, business: BusinessId, keys: &SenderKeys) -> StoreResult<Vec<ContactSuggestion>> {
         // Most senders are strangers. They are looked up first, so that new leads of theirs can go on sharing a commit.
-        let found = contacts::of_sender(self.conn_to_look_up().await?, business, keys, false).await?;
+        let found = contacts::of_sender(self.shared_conn().await?, business, keys, false).await?;
         if found.len() != 1 {
             return Ok(found);
         }
@@ -275,7 +274,7 @@ impl LeadStore for Writing {
             .order(leads::reopens)
             .limit(limit.into())
             .select((leads::business_id, leads::id))
-            .load(self.conn_after_sending().await?)
+            .load(self.flushed_conn().await?)
             .await?;
         let each = |(business, lead)| DueReopening {
             business: BusinessId::new(business),
@@ -355,7 +354,7 @@ impl BulkLoad for Writing {
     }
 }
 
-/// A new lead, whose id the database has yet to give.
+/// A new lead, which gets its id from the database.
 fn unsaved(content: LeadDraft, reference: i64, created: i64) -> Lead {
     let created = Timestamp::from_epoch_seconds(created);
     Lead {

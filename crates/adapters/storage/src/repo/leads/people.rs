@@ -1,4 +1,4 @@
-//! What leads hold of people, and how they forget one.
+//! People's data in leads, and its erasure.
 
 use async_trait::async_trait;
 use diesel::prelude::*;
@@ -12,8 +12,8 @@ use forecourt_leads::{
 use serde_json::Value;
 
 use super::super::people::{
-    AttachedTexts, LEAD, Part, PersonalArea, PersonalTexts, READ_AT_ONCE, SUGGESTED, lock_rows, naming_rows, next_rows,
-    note_linked, of_changed_leads,
+    AttachedTexts, Budget, LEAD, PersonalArea, PersonalTexts, READ_AT_ONCE, SUGGESTED, lock_rows, naming_rows,
+    next_rows, note_linked, of_changed_leads,
 };
 use super::super::session::Writing;
 use super::super::size::octet_length;
@@ -93,13 +93,13 @@ pub(in super::super) const TABLES: &[PersonalTable] = &[
     table("lead_search_state", &[], &["latest"]),
 ];
 
-/// No event that says more than a lead's id is as short as this.
+/// The size of an emptied event. An event that has more than a lead's id is longer.
 const EMPTIED_BYTES: i32 = 32;
 
-/// The leads that are linked to a contact, and those that have what is certain to be the person's.
+/// The leads that are linked to a contact, and those with text that is certainly about the person.
 pub(in super::super) struct Leads;
 
-/// A lead as it is, not as it is shown meanwhile.
+/// Returns a lead as it is stored, not as it is shown during an erasure.
 async fn stored(session: &mut Writing, business: BusinessId, id: i64) -> StoreResult<Option<Lead>> {
     let row: Option<LeadRow> = leads::table
         .find((business.get(), id))
@@ -191,7 +191,7 @@ impl PersonalArea for Leads {
     }
 }
 
-/// The leads that are linked to no contact, and that one is suggested for.
+/// The leads that are linked to no contact but have one suggested.
 pub(in super::super) struct SuggestedLeads;
 
 #[async_trait]
@@ -252,7 +252,7 @@ impl PersonalArea for SuggestedLeads {
 /// The messages of leads.
 pub(in super::super) struct Messages;
 
-/// Takes the person out of messages, by all that they are known by, or by what is certain.
+/// Takes the person out of messages, by every name and number that they are known by, or only by those that are certain.
 async fn clean_messages(
     session: &mut Writing,
     business: BusinessId,
@@ -295,11 +295,11 @@ impl AttachedTexts for Messages {
         (business, lead): (BusinessId, i64),
         after: i64,
         person: &Person,
-        part: &mut Part,
+        budget: &mut Budget,
     ) -> StoreResult<Option<i64>> {
         let of_lead = lead_messages::lead_id.eq(lead);
         let next = next_rows!(session, business, after, lead_messages, body, of_lead)?;
-        let affordable = part.afford(&next);
+        let affordable = budget.afford(&next);
         let last = affordable.last().copied();
         clean_messages(session, business, affordable, person, true).await?;
         Ok(last)
@@ -314,10 +314,10 @@ impl PersonalTexts for Messages {
         business: BusinessId,
         after: i64,
         person: &Person,
-        part: &mut Part,
+        budget: &mut Budget,
     ) -> StoreResult<Option<i64>> {
         let next = next_rows!(session, business, after, lead_messages, body)?;
-        let affordable = part.afford(&next);
+        let affordable = budget.afford(&next);
         let last = affordable.last().copied();
         clean_messages(session, business, affordable, person, false).await?;
         Ok(last)
@@ -327,7 +327,7 @@ impl PersonalTexts for Messages {
 /// The notes on leads.
 pub(in super::super) struct Notes;
 
-/// Takes the person out of notes, by all that they are known by, or by what is certain.
+/// Takes the person out of notes, by every name and number that they are known by, or only by those that are certain.
 async fn clean_notes(
     session: &mut Writing,
     business: BusinessId,
@@ -367,11 +367,11 @@ impl AttachedTexts for Notes {
         (business, lead): (BusinessId, i64),
         after: i64,
         person: &Person,
-        part: &mut Part,
+        budget: &mut Budget,
     ) -> StoreResult<Option<i64>> {
         let of_lead = lead_notes::lead_id.eq(lead);
         let next = next_rows!(session, business, after, lead_notes, note, of_lead)?;
-        let affordable = part.afford(&next);
+        let affordable = budget.afford(&next);
         let last = affordable.last().copied();
         clean_notes(session, business, affordable, person, true).await?;
         Ok(last)
@@ -386,10 +386,10 @@ impl PersonalTexts for Notes {
         business: BusinessId,
         after: i64,
         person: &Person,
-        part: &mut Part,
+        budget: &mut Budget,
     ) -> StoreResult<Option<i64>> {
         let next = next_rows!(session, business, after, lead_notes, note)?;
-        let affordable = part.afford(&next);
+        let affordable = budget.afford(&next);
         let last = affordable.last().copied();
         clean_notes(session, business, affordable, person, false).await?;
         Ok(last)
@@ -397,9 +397,9 @@ impl PersonalTexts for Notes {
 }
 
 impl Writing {
-    /// Leaves nothing but the id in the events of a lead that is deleted, and drops what endpoints answered to them and mails about
-    /// it that wait to be sent. Of many events the rest is left to the background. Answers that are stored for retries stay: they
-    /// are encrypted and go within a day.
+    /// Empties the events of a deleted lead but for its id. It also drops the endpoints' answers to these events, and the mails
+    /// about the lead that wait to be sent. If there are many events, the background does the rest. Answers that are stored for
+    /// retries stay: they are encrypted, and go within a day.
     pub(super) async fn forget_lead(
         &mut self,
         business: BusinessId,
@@ -421,7 +421,7 @@ impl Writing {
         Ok(())
     }
 
-    /// Goes on with it; `false` if nothing is left to be done.
+    /// Continues that; returns `false` if nothing is left to do.
     pub(in super::super) async fn forget_more_of_lead(
         &mut self,
         business: BusinessId,
@@ -444,10 +444,10 @@ impl Writing {
     }
 }
 
-/// The beginning of a keyed digest, which no id of a mail has.
+/// The prefix of a keyed digest, which no id of a mail has.
 const KEYED: &str = "hmac-sha256:";
 
-/// What a mail that became a lead is remembered by: its id may hold its sender's name.
+/// Returns the digest by which a mail that became a lead is remembered: its id may hold its sender's name.
 pub(super) fn mail_digest(cipher: &SecretCipher, message_id: &str) -> String {
     let digest = cipher.digest("enquiry-mail", message_id.as_bytes());
     digest
@@ -456,7 +456,7 @@ pub(super) fn mail_digest(cipher: &SecretCipher, message_id: &str) -> String {
 }
 
 impl Writing {
-    /// Replaces some of the ids that a version before kept as they are; answers how many.
+    /// Replaces some of the ids that an earlier version stored as they are; returns their number.
     pub(in super::super) async fn key_enquiry_mails(&mut self) -> StoreResult<usize> {
         let bare: Vec<(i64, String)> = lead_mails::table
             .filter(lead_mails::message_id.not_like(format!("{KEYED}%")))

@@ -1,7 +1,7 @@
 //! The vehicles that leads concern.
 //!
-//! An association refers to the lead and to the vehicle's place in lists, and goes with either: a vehicle that is deleted
-//! has no such place any longer.
+//! An association refers to the lead and to the vehicle's place in lists, and is deleted with either: a deleted vehicle has no
+//! such place.
 
 use diesel::prelude::*;
 use diesel::result::{DatabaseErrorKind, Error as QueryError};
@@ -17,7 +17,7 @@ use crate::models::{VehicleRow, key_of};
 use crate::schema::{lead_vehicles, leads, vehicle_facts, vehicles};
 use crate::statement::{AnyStatement, Connection as _, RunQueryDsl};
 
-/// The vehicle that is named, unless it is deleted.
+/// Returns the chosen vehicle, unless it is deleted.
 pub(super) async fn named(
     conn: &mut Conn,
     business: BusinessId,
@@ -31,14 +31,14 @@ pub(super) async fn named(
         VehicleChoice::Id(id) => kept.filter(vehicles::id.eq(id.get())).get_optional(conn).await?,
         VehicleChoice::Tag(text) => match text.parse::<VehicleTag>() {
             Ok(tag) => kept.filter(vehicles::tag.eq(tag.as_str())).get_optional(conn).await?,
-            // What cannot be a tag is none that a vehicle has.
+            // A text that is no tag is no vehicle's tag.
             Err(_) => return Ok(None),
         },
     };
     row.map(stock_vehicle).transpose()
 }
 
-/// The first vehicle of this description, unless it is deleted: then it is in no list either.
+/// Returns the first vehicle of this description. A deleted one is in no list, and so is not found.
 pub(super) async fn described(
     conn: &mut Conn,
     business: BusinessId,
@@ -67,14 +67,14 @@ pub(super) async fn described(
         VehicleClue::Vin(vin) => first!(vin, key_of(&fold(vin))),
         VehicleClue::Registration(mark) => match mark.parse::<Registration>() {
             Ok(mark) => first!(registration, mark.key()),
-            // What cannot be a mark is none that a vehicle has.
+            // A text that is no mark is no vehicle's mark.
             Err(_) => None,
         },
     };
     Ok(found.map(VehicleId::new))
 }
 
-/// A page of a lead's vehicles; none if there is no such lead.
+/// Returns a page of a lead's vehicles, or `None` if there is no such lead.
 pub(super) async fn page(
     conn: &mut Conn,
     business: BusinessId,
@@ -120,7 +120,7 @@ pub(super) async fn page(
     page.try_map(associated).map(Some)
 }
 
-/// Notes an association; false if there is one already.
+/// Stores an association; returns `false` if there is one already.
 pub(super) async fn associate(
     conn: &mut Conn,
     business: BusinessId,
@@ -145,7 +145,7 @@ pub(super) async fn associate(
     }
 }
 
-/// Forgets an association; false if there is none.
+/// Deletes an association; returns `false` if there is none.
 pub(super) async fn dissociate(
     conn: &mut Conn,
     business: BusinessId,

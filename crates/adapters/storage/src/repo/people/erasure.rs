@@ -1,14 +1,15 @@
-//! What a contact's deletion takes with it: see [`ContactStore::erase_contact`](forecourt_contacts::ContactStore).
+//! The erasure of a deleted contact's data: see [`ContactStore::erase_contact`](forecourt_contacts::ContactStore).
 //!
-//! It goes in parts, each a small transaction. The first one is the deletion's own, and for most contacts the only one; what it
-//! leaves is noted in `deletions`, for the background work that goes on with it. A part ends when its [`Part`] is spent, and the
-//! next one takes up the [`Stage`] that it was in.
+//! It goes in parts, each a small transaction. The first one is the deletion's own, and for most contacts the only one. The rest
+//! is noted in `deletions`, for the background work that continues it. A part ends when its [`Budget`] is spent, and the next one
+//! continues the [`Stage`] that it was in.
 //!
-//! The contact's former names, emails and numbers are read from its own events, which are emptied meanwhile. Then the records
-//! that are linked to it are cleaned, area by area, and next what shows them elsewhere: what hangs on them, their events, and
-//! stored answers about them. These come after all records, since a transaction that changes a record holds its lock, and what it
-//! wrote is there once the record is cleaned. Then the other records are searched for what is certain to be the person, those
-//! that are found are cleaned in the same way, and at last all texts of the business that stand for themselves are.
+//! 1. The contact's former names, emails and numbers are read from its own events, which are emptied meanwhile.
+//! 2. The records that are linked to it are cleaned, area by area.
+//! 3. Everything that shows them elsewhere follows: attached texts, their events, and stored answers about them. This comes
+//!    late since a transaction that changes a record holds its lock, and so its events are there once all records are cleaned.
+//! 4. The other records are searched for text that is certainly about the person, and those found are cleaned in the same way.
+//! 5. All texts of the business that stand for themselves are cleaned at last.
 
 use diesel::prelude::*;
 use forecourt_contacts::{Contact, ContactType, name_key};
@@ -20,68 +21,69 @@ use serde_json::Value;
 
 use super::super::session::Writing;
 use super::super::{accounts, contacts as contact_rows, dialect};
-use super::{AREAS, FOUND, Part, READ_AT_ONCE, TEXTS, area};
+use super::{AREAS, Budget, FOUND, READ_AT_ONCE, TEXTS, area};
 use crate::error::other;
 use crate::models::ERASURE;
 use crate::schema::{contacts, deletions, erased_people, erasure_records};
 use crate::statement::RunQueryDsl;
 
-/// For how long the names of an erased person are kept, encrypted, so that every server takes them out of its spool, in seconds.
+/// The time for which the names of an erased person are kept, encrypted, so that every server takes them out of its spool, in
+/// seconds.
 const SPOOLS_SEARCHED: i64 = 10 * 60;
 
-/// An erasure that goes on: all that it takes to do so.
+/// The state of an unfinished erasure.
 #[derive(Serialize, Deserialize)]
 struct Erasure {
     keys: PersonKeys,
     /// The contact's own events from this one on are emptied.
     emptied: i64,
-    /// A stage that is not known was written by a version before: then the records are gone through anew.
+    /// An unknown stage was written by an earlier version: then the records are gone through anew.
     #[serde(deserialize_with = "stage_or_start")]
     stage: Stage,
 }
 
 fn stage_or_start<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Stage, D::Error> {
     let stage = Value::deserialize(deserializer)?;
-    Ok(serde_json::from_value(stage).unwrap_or(Stage::Clean(At::START)))
+    Ok(serde_json::from_value(stage).unwrap_or(Stage::Clean(RecordRef::START)))
 }
 
-/// A record that named the contact; the first one has [`At::START`] before it.
+/// A record that named the contact. [`RecordRef::START`] comes before the first one.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-struct At {
+struct RecordRef {
     kind: i32,
     record: i64,
 }
 
-impl At {
+impl RecordRef {
     const START: Self = Self { kind: 0, record: 0 };
-    /// Before the first record that is not linked.
+    /// Comes before the first record that is not linked.
     const FOUND: Self = Self { kind: FOUND, record: 0 };
 }
 
-/// What comes next.
+/// The work to do next.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum Stage {
-    /// To learn what the contact was called before.
+    /// Learn the former names of the contact.
     Learn,
-    /// To clean the records after this one.
-    Clean(At),
-    /// To look for what shows the records after this one.
-    Next(At),
-    /// To clean, of the texts that hang on this record, the nth kind after that one.
-    Attached(At, usize, i64),
-    /// To clean this record's events after that number.
-    Events(At, i64),
-    /// To empty the stored answers about this record.
-    Answers(At),
-    /// To empty the stored answers that show the contact.
+    /// Clean the records after this one.
+    Clean(RecordRef),
+    /// Go on to the record after this one, whose traces elsewhere are next.
+    Next(RecordRef),
+    /// Clean the texts attached to this record: of the nth kind, after that one.
+    Attached(RecordRef, usize, i64),
+    /// Clean this record's events after that number.
+    Events(RecordRef, i64),
+    /// Empty the stored answers about this record.
+    Answers(RecordRef),
+    /// Empty the stored answers that show the contact.
     OwnAnswers,
-    /// To search the nth area's records after that one.
+    /// Search the nth area's records after that one.
     Find(usize, i64),
-    /// To clean the nth kind of texts after that one.
+    /// Clean the texts of the nth kind after that one.
     Texts(usize, i64),
-    /// To clean the waiting mails after this one.
+    /// Clean the waiting mails after this one.
     Mails(i64),
-    /// To forget which records named the contact.
+    /// Forget the records that named the contact.
     Forget,
     /// Nothing.
     Done,
@@ -120,7 +122,7 @@ impl Erasure {
     }
 }
 
-/// Adds what a representation of the contact shows.
+/// Adds the names and numbers in a representation of the contact.
 fn add_shown(keys: &mut PersonKeys, shown: &Value) {
     let text = |place: &str| shown.pointer(place).and_then(Value::as_str).unwrap_or_default();
     keys.add_name(text("/data/name"));
@@ -136,22 +138,22 @@ fn add_shown(keys: &mut PersonKeys, shown: &Value) {
     }
 }
 
-/// Names what the state of an erasure is encrypted for.
+/// Names the place that the state of an erasure is encrypted for.
 fn place(business: BusinessId, contact: ContactId) -> Vec<u8> {
     format!("erasure/{business}/{contact}").into_bytes()
 }
 
-/// Records that are locked, and how long their texts are.
+/// Locked records, with the lengths of their texts.
 struct Batch {
-    records: Vec<(At, i32)>,
-    /// Whether none come after them.
+    records: Vec<(RecordRef, i32)>,
+    /// No records come after them.
     last: bool,
 }
 
 impl Writing {
-    /// Deletes a contact, and erases what is held on it elsewhere as far as one transaction goes.
+    /// Deletes a contact, and erases its data elsewhere as far as one transaction goes.
     pub(in super::super) async fn erase(&mut self, business: BusinessId, contact: &Contact) -> StoreResult<()> {
-        // Transactions that link a lead to the contact are waited for, and no other can begin to.
+        // Transactions that link a lead to the contact are waited for, and no other can begin.
         let row = contacts::table.find((business.get(), contact.id.get()));
         let _: Option<i64> = dialect::for_update!(row.select(contacts::id))
             .get_optional(self.conn().await?)
@@ -160,12 +162,12 @@ impl Writing {
         for area in AREAS {
             area.note(self, business, &mut erasure.keys).await?;
         }
-        let mut part = Part::OWN;
-        self.learn(business, &mut erasure, &mut part).await?;
-        let batch = self.lock_batch(business, &erasure, &part).await?;
+        let mut budget = Budget::OWN;
+        self.learn(business, &mut erasure, &mut budget).await?;
+        let batch = self.lock_batch(business, &erasure, &budget).await?;
         contact_rows::count_writes(self.conn().await?, business, -1).await?;
         diesel::delete(row).execute(self.conn().await?).await?;
-        self.go_through(business, &mut erasure, batch, &mut part).await?;
+        self.go_through(business, &mut erasure, batch, &mut budget).await?;
         if erasure.stage == Stage::Done {
             return Ok(());
         }
@@ -174,7 +176,7 @@ impl Writing {
             .await
     }
 
-    /// Goes on with an erasure, whose entry in `deletions` the caller has locked; `false` if nothing is left of it.
+    /// Continues an erasure whose entry in `deletions` the caller has locked. Returns `false` if nothing is left of it.
     pub(in super::super) async fn erase_more(
         &mut self,
         business: BusinessId,
@@ -183,15 +185,15 @@ impl Writing {
     ) -> StoreResult<bool> {
         let state = self.dependencies.cipher()?.open(state, &place(business, contact))?;
         let mut erasure: Erasure = serde_json::from_slice(&state).map_err(other)?;
-        let mut part = Part::BACKGROUND;
-        self.learn(business, &mut erasure, &mut part).await?;
-        let batch = self.lock_batch(business, &erasure, &part).await?;
+        let mut budget = Budget::BACKGROUND;
+        self.learn(business, &mut erasure, &mut budget).await?;
+        let batch = self.lock_batch(business, &erasure, &budget).await?;
         if accounts::business(self.conn().await?, business).await?.is_none() {
             return Ok(false);
         }
-        // Another erasure may look at the same events.
+        // Another erasure may read the same events.
         self.lock_counters(business).await?;
-        self.go_through(business, &mut erasure, batch, &mut part).await?;
+        self.go_through(business, &mut erasure, batch, &mut budget).await?;
         if erasure.stage == Stage::Done {
             return Ok(false);
         }
@@ -211,7 +213,7 @@ impl Writing {
             .seal(&state, &place, self.dependencies.random.as_ref())
     }
 
-    /// Notes that a record names a contact, with when it was made.
+    /// Records that a record names a contact, with the time of its creation.
     pub(in super::super) async fn note_record(
         &mut self,
         business: BusinessId,
@@ -233,9 +235,9 @@ impl Writing {
             .map(drop)
     }
 
-    /// Learns from the contact's own events, the latest ones first, what it was called, and empties them. If it was called more
-    /// than can be looked for at once, the rest is found when that is erased.
-    async fn learn(&mut self, business: BusinessId, erasure: &mut Erasure, part: &mut Part) -> StoreResult<()> {
+    /// Learns the contact's former names from its own events, latest first, and empties these. If there are more names than can
+    /// be searched for at once, the rest follows when those are erased.
+    async fn learn(&mut self, business: BusinessId, erasure: &mut Erasure, budget: &mut Budget) -> StoreResult<()> {
         if erasure.stage != Stage::Learn {
             return Ok(());
         }
@@ -246,7 +248,7 @@ impl Writing {
                 erasure.emptied = 0;
                 break;
             }
-            let affordable = part.afford(&recorded);
+            let affordable = budget.afford(&recorded);
             let Some(&last) = affordable.last() else {
                 return Ok(());
             };
@@ -254,27 +256,27 @@ impl Writing {
                 add_shown(&mut erasure.keys, &serde_json::from_str(&data).map_err(other)?);
             }
             self.empty_events(business, contact.get(), affordable.clone()).await?;
-            part.changed.extend(affordable);
+            budget.changed.extend(affordable);
             erasure.emptied = last;
         }
-        erasure.stage = Stage::Clean(At::START);
+        erasure.stage = Stage::Clean(RecordRef::START);
         Ok(())
     }
 
-    /// Locks the records that are to be cleaned next: all at once and in order, before anything else of them is.
-    async fn lock_batch(&mut self, business: BusinessId, erasure: &Erasure, part: &Part) -> StoreResult<Batch> {
+    /// Locks the records to clean next: all at once and in order, before anything else of them.
+    async fn lock_batch(&mut self, business: BusinessId, erasure: &Erasure, budget: &Budget) -> StoreResult<Batch> {
         let Stage::Clean(after) = erasure.stage else {
             return Ok(Batch {
                 records: Vec::new(),
                 last: false,
             });
         };
-        let limit = part.records.max(1);
+        let limit = budget.records.max(1);
         let next = self.records_after(business, erasure.contact(), after, limit).await?;
         let last = i64::try_from(next.len()).is_ok_and(|found| found < limit);
-        let mut records: Vec<(At, i32)> = next.into_iter().map(|(at, _)| (at, 0)).collect();
+        let mut records: Vec<(RecordRef, i32)> = next.into_iter().map(|(at, _)| (at, 0)).collect();
         for area in AREAS {
-            let of_area = |at: At| at.kind % FOUND == area.kind();
+            let of_area = |at: RecordRef| at.kind % FOUND == area.kind();
             let ids: Vec<i64> = records
                 .iter()
                 .filter(|(at, _)| of_area(*at))
@@ -294,14 +296,14 @@ impl Writing {
         Ok(Batch { records, last })
     }
 
-    /// The records that named the contact, after one of them, with when they were made.
+    /// Returns the records that named the contact, after one of them, with the times of their creation.
     async fn records_after(
         &mut self,
         business: BusinessId,
         contact: ContactId,
-        after: At,
+        after: RecordRef,
         limit: i64,
-    ) -> StoreResult<Vec<(At, i64)>> {
+    ) -> StoreResult<Vec<(RecordRef, i64)>> {
         let later = erasure_records::kind.gt(after.kind).or(erasure_records::kind
             .eq(after.kind)
             .and(erasure_records::record.gt(after.record)));
@@ -314,17 +316,17 @@ impl Writing {
             .select((erasure_records::kind, erasure_records::record, erasure_records::created))
             .load(self.conn().await?)
             .await?;
-        let at = |(kind, record, created)| (At { kind, record }, created);
+        let at = |(kind, record, created)| (RecordRef { kind, record }, created);
         Ok(found.into_iter().map(at).collect())
     }
 
-    /// Goes through the stages until the part is spent, or nothing is left.
+    /// Goes through the stages until the budget is spent, or nothing is left.
     async fn go_through(
         &mut self,
         id: BusinessId,
         erasure: &mut Erasure,
         batch: Batch,
-        part: &mut Part,
+        budget: &mut Budget,
     ) -> StoreResult<()> {
         let Some(business) = accounts::business(self.conn().await?, id).await? else {
             erasure.stage = Stage::Done;
@@ -335,25 +337,25 @@ impl Writing {
             let mut stage = Stage::Clean(after);
             let mut is_whole = true;
             for (at, length) in batch.records {
-                if part.is_spent() {
+                if budget.is_spent() {
                     is_whole = false;
                     break;
                 }
-                part.records -= 1;
-                part.bytes -= i64::from(length);
+                budget.records -= 1;
+                budget.bytes -= i64::from(length);
                 if let Some(area) = area(at.kind) {
                     area.clean(self, &business, at.record, &person).await?;
                 }
                 stage = Stage::Clean(at);
             }
             erasure.stage = match (is_whole && batch.last, after.kind >= FOUND) {
-                (true, false) => Stage::Next(At::START),
-                (true, true) => Stage::Next(At::FOUND),
+                (true, false) => Stage::Next(RecordRef::START),
+                (true, true) => Stage::Next(RecordRef::FOUND),
                 (false, _) => stage,
             };
         }
-        while !part.is_spent() && !matches!(erasure.stage, Stage::Learn | Stage::Clean(_) | Stage::Done) {
-            erasure.stage = self.go_on(id, erasure, &person, part).await?;
+        while !budget.is_spent() && !matches!(erasure.stage, Stage::Learn | Stage::Clean(_) | Stage::Done) {
+            erasure.stage = self.go_on(id, erasure, &person, budget).await?;
             match erasure.stage {
                 Stage::Learn => erasure.keys = erasure.keys.emptied(),
                 Stage::Find(0, 0) => {
@@ -363,11 +365,11 @@ impl Writing {
                 _ => {}
             }
         }
-        let changed = std::mem::take(&mut part.changed);
+        let changed = std::mem::take(&mut budget.changed);
         self.forget_answers(id, &changed).await
     }
 
-    /// Notes which names, emails and numbers of the person other contacts have as well.
+    /// Notes the names, emails and numbers of the person that other contacts have as well.
     async fn note_shared(&mut self, business: BusinessId, keys: &mut PersonKeys) -> StoreResult<()> {
         let names: Vec<String> = keys.names().map(name_key).collect();
         let emails: Vec<String> = keys.emails().map(str::to_owned).collect();
@@ -395,16 +397,16 @@ impl Writing {
         Ok(())
     }
 
-    /// Does a little of the stage, and answers which one comes next.
+    /// Does a little of the stage, and returns the next one.
     async fn go_on(
         &mut self,
         business: BusinessId,
         erasure: &Erasure,
         person: &Person,
-        part: &mut Part,
+        budget: &mut Budget,
     ) -> StoreResult<Stage> {
         let contact = person.contact();
-        // What was recorded of the batch before is to be found.
+        // The events of the batch before are to be found.
         self.flush().await?;
         Ok(match erasure.stage {
             Stage::Next(after) => {
@@ -413,11 +415,12 @@ impl Writing {
                     None if after.kind >= FOUND => Stage::Texts(0, 0),
                     None => Stage::OwnAnswers,
                     Some((at, created)) => {
-                        part.records -= 1;
+                        budget.records -= 1;
                         if let Some(area) = area(at.kind)
                             && let Some(recorded) = area.creation(self, business, at.record, created).await?
                         {
-                            self.clean_events(business, area, vec![recorded], person, part).await?;
+                            self.clean_events(business, area, vec![recorded], person, budget)
+                                .await?;
                         }
                         Stage::Attached(at, 0, 0)
                     }
@@ -427,7 +430,7 @@ impl Writing {
                 let texts = area(at.kind).and_then(|area| area.attached().get(nth).copied());
                 match texts {
                     None => Stage::Events(at, 0),
-                    Some(texts) => match texts.clean(self, (business, at.record), after, person, part).await? {
+                    Some(texts) => match texts.clean(self, (business, at.record), after, person, budget).await? {
                         Some(last) => Stage::Attached(at, nth, last),
                         None => Stage::Attached(at, nth + 1, 0),
                     },
@@ -440,7 +443,7 @@ impl Writing {
                 match area.events(self, business, at.record, after).await? {
                     recorded if recorded.is_empty() => Stage::Answers(at),
                     recorded => self
-                        .clean_events(business, area, recorded, person, part)
+                        .clean_events(business, area, recorded, person, budget)
                         .await?
                         .map_or(Stage::Events(at, after), |last| Stage::Events(at, last)),
                 }
@@ -449,7 +452,7 @@ impl Writing {
                 let about = area(at.kind).and_then(|area| area.answers());
                 let is_done = match about {
                     Some(kind) => {
-                        self.empty_answers(business, Some((kind, at.record)), contact, part)
+                        self.empty_answers(business, Some((kind, at.record)), contact, budget)
                             .await?
                     }
                     None => true,
@@ -457,28 +460,34 @@ impl Writing {
                 if is_done { Stage::Next(at) } else { Stage::Answers(at) }
             }
             Stage::OwnAnswers => {
-                if self.empty_answers(business, None, contact, part).await? {
+                if self.empty_answers(business, None, contact, budget).await? {
                     Stage::Find(0, 0)
                 } else {
                     Stage::OwnAnswers
                 }
             }
             Stage::Find(nth, after) => match AREAS.get(nth) {
-                None if self.records_after(business, contact, At::FOUND, 1).await?.is_empty() => Stage::Texts(0, 0),
-                None => Stage::Clean(At::FOUND),
-                Some(area) => match self.find(business, *area, after, person, part).await? {
+                None if self
+                    .records_after(business, contact, RecordRef::FOUND, 1)
+                    .await?
+                    .is_empty() =>
+                {
+                    Stage::Texts(0, 0)
+                }
+                None => Stage::Clean(RecordRef::FOUND),
+                Some(area) => match self.find(business, *area, after, person, budget).await? {
                     Some(last) => Stage::Find(nth, last),
                     None => Stage::Find(nth + 1, 0),
                 },
             },
             Stage::Texts(nth, after) => match TEXTS.get(nth) {
                 None => Stage::Mails(0),
-                Some(texts) => match texts.clean(self, business, after, person, part).await? {
+                Some(texts) => match texts.clean(self, business, after, person, budget).await? {
                     Some(last) => Stage::Texts(nth, last),
                     None => Stage::Texts(nth + 1, 0),
                 },
             },
-            Stage::Mails(after) => match self.clean_mails(business, after, person, part).await? {
+            Stage::Mails(after) => match self.clean_mails(business, after, person, budget).await? {
                 Some(last) => Stage::Mails(last),
                 None => {
                     self.note_erased(business, &erasure.keys).await?;
@@ -491,7 +500,7 @@ impl Writing {
                 }
             },
             Stage::Forget => {
-                if self.forget_records(business, contact, part).await? {
+                if self.forget_records(business, contact, budget).await? {
                     Stage::Done
                 } else {
                     Stage::Forget
@@ -501,23 +510,23 @@ impl Writing {
         })
     }
 
-    /// Searches an area's next records behind `after` for the person, and notes those that name them; answers up to which one, or
-    /// `None` if none is left.
+    /// Searches an area's next records after `after` for the person, and records those that name them. Returns the last record
+    /// searched, or `None` if none is left.
     async fn find(
         &mut self,
         business: BusinessId,
         area: &'static dyn super::PersonalArea,
         after: i64,
         person: &Person,
-        part: &mut Part,
+        budget: &mut Budget,
     ) -> StoreResult<Option<i64>> {
         let next = area.next(self, business, after).await?;
-        let affordable = part.afford(&next);
+        let affordable = budget.afford(&next);
         let Some(&last) = affordable.last() else {
             return Ok(None);
         };
         for record in area.naming(self, business, affordable, person).await? {
-            // Its creation is not looked for: all events are gone through besides.
+            // Its creation is not searched for: all events are gone through in any case.
             let found = (record, i64::MAX);
             self.note_record(business, person.contact(), FOUND + area.kind(), found)
                 .await?;
@@ -525,7 +534,7 @@ impl Writing {
         Ok(Some(last))
     }
 
-    /// Keeps, encrypted, what the person was called until every server has taken them out of its spool.
+    /// Keeps the person's names, encrypted, until every server has taken them out of its spool.
     async fn note_erased(&mut self, business: BusinessId, keys: &PersonKeys) -> StoreResult<()> {
         let sealed = serde_json::to_vec(keys).map_err(other)?;
         let place = erased_place(business, keys.contact());
@@ -554,9 +563,16 @@ impl Writing {
             .map(drop)
     }
 
-    /// Forgets some of the records that named the contact; `true` if none is left.
-    async fn forget_records(&mut self, business: BusinessId, contact: ContactId, part: &mut Part) -> StoreResult<bool> {
-        let records = self.records_after(business, contact, At::START, READ_AT_ONCE).await?;
+    /// Forgets some of the records that named the contact; returns `true` if none is left.
+    async fn forget_records(
+        &mut self,
+        business: BusinessId,
+        contact: ContactId,
+        budget: &mut Budget,
+    ) -> StoreResult<bool> {
+        let records = self
+            .records_after(business, contact, RecordRef::START, READ_AT_ONCE)
+            .await?;
         let mut kinds: Vec<i32> = records.iter().map(|(at, _)| at.kind).collect();
         kinds.dedup();
         for kind in kinds {
@@ -569,12 +585,12 @@ impl Writing {
                 .filter(erasure_records::record.eq_any(ids));
             diesel::delete(gone).execute(self.conn().await?).await?;
         }
-        part.bytes -= 64 * READ_AT_ONCE;
+        budget.bytes -= 64 * READ_AT_ONCE;
         Ok(i64::try_from(records.len()).is_ok_and(|found| found < READ_AT_ONCE))
     }
 }
 
-/// Names what the keys of an erased person are encrypted for.
+/// Names the place that the keys of an erased person are encrypted for.
 pub(in super::super) fn erased_place(business: BusinessId, contact: ContactId) -> Vec<u8> {
     format!("erased/{business}/{contact}").into_bytes()
 }

@@ -1,4 +1,4 @@
-//! What shows records elsewhere: events, deliveries of them, stored answers, and mails that wait to be sent.
+//! The places that show records elsewhere: events, deliveries of them, stored answers, and mails that wait to be sent.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::super::session::Writing;
 use super::super::size::octet_length;
 use super::super::{dialect, idempotency, list, webhooks};
-use super::{Part, PersonalArea, PersonalTexts};
+use super::{Budget, PersonalArea, PersonalTexts};
 use crate::error::other;
 use crate::personal::{
     Erasure::{Deleted, Kept, Redacted, Sealed},
@@ -23,10 +23,10 @@ use crate::personal::{
 use crate::schema::{events, idempotency_keys, mails, webhook_deliveries};
 use crate::statement::RunQueryDsl;
 
-/// How many deliveries are named in one statement.
+/// The number of events in one statement about their deliveries.
 const NAMED_AT_ONCE: usize = 500;
 
-/// How many events, answers, mails or records one statement reads at most.
+/// The number of events, answers, mails or records that one statement reads.
 pub(in super::super) const READ_AT_ONCE: i64 = 100;
 
 pub(super) const TABLES: &[PersonalTable] = &[
@@ -69,7 +69,7 @@ pub(super) const TABLES: &[PersonalTable] = &[
     table(
         "idempotency_keys",
         &[withheld("body", "an answer that was given already", Sealed)],
-        // The key is the caller's word for a request, and the fingerprint is keyed.
+        // The key is the caller's name for a request, and the fingerprint is keyed.
         &[
             "business_id",
             "key",
@@ -257,27 +257,27 @@ pub(super) const TABLES: &[PersonalTable] = &[
     table("article_tags", &[], &["business_id", "tag", "article_id"]),
 ];
 
-/// That an event is about a vehicle: word for word the condition of the index `events_of_vehicle`.
+/// The condition that an event is about a vehicle: word for word that of the index `events_of_vehicle`.
 fn of_vehicles() -> SqlLiteral<Bool> {
     sql::<Bool>("substr(events.name, 1, 8) = 'vehicle.'")
 }
 
-/// That an event is about an invoice: word for word the condition of the index `events_of_invoice`.
+/// The condition that an event is about an invoice: word for word that of the index `events_of_invoice`.
 fn of_invoices() -> SqlLiteral<Bool> {
     sql::<Bool>("substr(events.name, 1, 8) = 'invoice.'")
 }
 
-/// That an event is about a contact: word for word the condition of the index `events_of_contact`.
+/// The condition that an event is about a contact: word for word that of the index `events_of_contact`.
 fn of_contacts() -> SqlLiteral<Bool> {
     sql::<Bool>("substr(events.name, 1, 8) = 'contact.'")
 }
 
-/// That an event reports a lead's change: word for word the condition of the index `events_of_changed_lead`.
+/// The condition that an event reports a lead's change: word for word that of the index `events_of_changed_lead`.
 pub(in super::super) fn of_changed_leads() -> SqlLiteral<Bool> {
     sql::<Bool>("events.name = 'lead.updated'")
 }
 
-/// The next events of a record behind a number, and how long they are.
+/// Returns the next events of a record after a number, with their lengths.
 macro_rules! next_events {
     ($name:ident, $condition:expr) => {
         pub(in super::super) async fn $name(
@@ -305,7 +305,7 @@ impl Writing {
     next_events!(invoice_events, of_invoices());
     next_events!(lead_events, of_changed_leads());
 
-    /// The latest events of a contact below a number, and how long they are.
+    /// Returns the latest events of a contact below a number, with their lengths.
     pub(super) async fn contact_events_below(
         &mut self,
         business: BusinessId,
@@ -324,7 +324,7 @@ impl Writing {
             .await
     }
 
-    /// Leaves these events of a record nothing but its id.
+    /// Leaves only the record's id in these events.
     pub(in super::super) async fn empty_events(
         &mut self,
         business: BusinessId,
@@ -341,7 +341,7 @@ impl Writing {
             .map(drop)
     }
 
-    /// The data of these events, by sequence number.
+    /// Returns the data of these events, by sequence number.
     pub(super) async fn event_data(
         &mut self,
         business: BusinessId,
@@ -356,23 +356,24 @@ impl Writing {
         Ok(data.into_iter().collect())
     }
 
-    /// Takes the person out of a record's events, as far as the part goes; answers up to which number.
+    /// Takes the person out of a record's events, as far as the budget goes. Returns the last number done, or `None` if there was
+    /// no budget.
     pub(super) async fn clean_events(
         &mut self,
         business: BusinessId,
         area: &'static dyn PersonalArea,
         recorded: Vec<(i64, i32)>,
         person: &Person,
-        part: &mut Part,
+        budget: &mut Budget,
     ) -> StoreResult<Option<i64>> {
-        let affordable = part.afford(&recorded);
+        let affordable = budget.afford(&recorded);
         let Some(&last) = affordable.last() else {
             return Ok(None);
         };
         for (sequence, data) in self.event_data(business, affordable).await? {
             let mut shown: Value = serde_json::from_str(&data).map_err(other)?;
             if area.forget_in_event(&mut shown, person) {
-                self.rewrite_event(business, sequence, &shown, part).await?;
+                self.rewrite_event(business, sequence, &shown, budget).await?;
             }
         }
         Ok(Some(last))
@@ -383,18 +384,18 @@ impl Writing {
         business: BusinessId,
         sequence: i64,
         shown: &Value,
-        part: &mut Part,
+        budget: &mut Budget,
     ) -> StoreResult<()> {
         diesel::update(events::table.find((business.get(), sequence)))
             .set(events::data.eq(shown.to_string()))
             .execute(self.conn().await?)
             .await?;
-        part.changed.push(sequence);
+        budget.changed.push(sequence);
         Ok(())
     }
 
-    /// The event of a lead's creation, if it is still in the log. Leads are created in the order of their ids, and the event
-    /// comes no earlier than the lead: so it is the first one of a lead with this id or a higher one.
+    /// Returns the event of a lead's creation, if it is still in the log. Leads are created in the order of their ids, and the
+    /// event comes no earlier than the lead. So it is the first one of a lead with this id or a higher one.
     pub(in super::super) async fn lead_creation(
         &mut self,
         business: BusinessId,
@@ -421,7 +422,7 @@ impl Writing {
         Ok(own.map(|(sequence, _, length)| (sequence, length)))
     }
 
-    /// Drops what receivers answered to these events, and what they are about to answer: they may repeat what they were sent.
+    /// Drops the receivers' answers to these events, and those of attempts under way: they may repeat the data that was sent.
     pub(in super::super) async fn forget_answers(&mut self, business: BusinessId, events: &[i64]) -> StoreResult<()> {
         for events in events.chunks(NAMED_AT_ONCE) {
             webhooks::lock_deliveries_of(self.conn().await?, business, events).await?;
@@ -447,13 +448,13 @@ impl Writing {
         Ok(())
     }
 
-    /// Takes the person out of the next mails that wait to be sent; answers up to which one, or `None` if none is left.
+    /// Takes the person out of the next mails that wait to be sent. Returns the last mail done, or `None` if none is left.
     pub(in super::super) async fn clean_mails(
         &mut self,
         business: BusinessId,
         after: i64,
         person: &Person,
-        part: &mut Part,
+        budget: &mut Budget,
     ) -> StoreResult<Option<i64>> {
         let waiting = mails::table
             .filter(mails::business_id.eq(business.get()))
@@ -465,7 +466,7 @@ impl Writing {
         if waiting.is_empty() {
             return Ok(None);
         }
-        let affordable = part.afford(&waiting);
+        let affordable = budget.afford(&waiting);
         let last = affordable.last().copied().unwrap_or(after);
         let waiting: Vec<(i64, String, String, String)> = mails::table
             .filter(mails::business_id.eq(business.get()))
@@ -475,7 +476,7 @@ impl Writing {
             .await?;
         for (id, recipient, mut subject, mut text) in waiting {
             if person.has_email(&recipient) {
-                // The person that it would be sent to is erased.
+                // Its recipient is the erased person.
                 diesel::delete(mails::table.find(id))
                     .execute(self.conn().await?)
                     .await?;
@@ -494,21 +495,21 @@ impl Writing {
         Ok(Some(last))
     }
 
-    /// Leaves our own answers about a record, or else those that show the contact, kept for retries, nothing but the id of what
-    /// they are about; `true` if none is left.
+    /// Empties our own answers that are kept for retries but for an id: those about a record, or else those that show the
+    /// contact. Returns `true` if none is left.
     pub(in super::super) async fn empty_answers(
         &mut self,
         business: BusinessId,
         about: Option<(i32, i64)>,
         contact: ContactId,
-        part: &mut Part,
+        budget: &mut Budget,
     ) -> StoreResult<bool> {
         macro_rules! next {
             ($($condition:expr),+) => {
                 idempotency_keys::table
                     .filter(idempotency_keys::business_id.eq(business.get()))
                     $(.filter($condition))+
-                    .limit(part.records.clamp(1, READ_AT_ONCE))
+                    .limit(budget.records.clamp(1, READ_AT_ONCE))
                     .select((idempotency_keys::key, idempotency_keys::body))
                     .load(self.conn().await?)
                     .await?
@@ -528,10 +529,10 @@ impl Writing {
             let row = idempotency_keys::table.find((business.get(), key.clone()));
             let sealed = match (key.parse::<IdempotencyKey>(), body) {
                 (Ok(key), Some(body)) => {
-                    part.bytes -= i64::try_from(body.len()).unwrap_or(i64::MAX);
+                    budget.bytes -= i64::try_from(body.len()).unwrap_or(i64::MAX);
                     let cipher = self.dependencies.cipher()?;
                     let place = idempotency::place(business, &key);
-                    // One that cannot be read is emptied all the same.
+                    // An unreadable answer is emptied all the same.
                     let shown = cipher.open(&body, &place).unwrap_or_default();
                     let shown: Value = serde_json::from_slice(&shown).unwrap_or_default();
                     let known = about.map_or(contact.get(), |(_, record)| record);
@@ -566,7 +567,7 @@ impl PersonalTexts for Events {
         business: BusinessId,
         after: i64,
         person: &Person,
-        part: &mut Part,
+        budget: &mut Budget,
     ) -> StoreResult<Option<i64>> {
         let next: Vec<(i64, i32)> = events::table
             .filter(events::business_id.eq(business.get()))
@@ -576,25 +577,25 @@ impl PersonalTexts for Events {
             .select((events::sequence, octet_length(events::data)))
             .load(session.conn().await?)
             .await?;
-        let affordable = part.afford(&next);
+        let affordable = budget.afford(&next);
         let Some(&last) = affordable.last() else {
             return Ok(None);
         };
         for (sequence, data) in session.event_data(business, affordable).await? {
-            // What JSON writes in another way than it is stands behind a backslash.
+            // Characters that JSON escapes come after a backslash.
             if !data.contains('\\') && !person.is_certainly_in(&data) {
                 continue;
             }
             let mut shown: Value = serde_json::from_str(&data).map_err(other)?;
             if person.redact_certain_value(&mut shown) {
-                session.rewrite_event(business, sequence, &shown, part).await?;
+                session.rewrite_event(business, sequence, &shown, budget).await?;
             }
         }
         Ok(Some(last))
     }
 }
 
-/// What endpoints answered to deliveries.
+/// The answers of endpoints to deliveries.
 pub(super) struct ReceivedAnswers;
 
 #[async_trait]
@@ -605,7 +606,7 @@ impl PersonalTexts for ReceivedAnswers {
         business: BusinessId,
         after: i64,
         person: &Person,
-        part: &mut Part,
+        budget: &mut Budget,
     ) -> StoreResult<Option<i64>> {
         let answered: Vec<(i64, String)> = webhook_deliveries::table
             .filter(webhook_deliveries::business_id.eq(business.get()))
@@ -623,7 +624,7 @@ impl PersonalTexts for ReceivedAnswers {
             return Ok(None);
         };
         let bytes: usize = answered.iter().map(|(_, answer)| answer.len() + 64).sum();
-        part.spend(bytes);
+        budget.spend(bytes);
         let naming = answered.iter().filter(|(_, answer)| person.is_certainly_in(answer));
         let naming: Vec<i64> = naming.map(|(id, _)| *id).collect();
         if !naming.is_empty() {

@@ -1,11 +1,12 @@
-//! People's data: where it lies, and how it is erased.
+//! People's data: its places, and its erasure.
 //!
-//! Each area declares its own: in its [`PersonalTable`]s what of a person each column can hold, and in a [`PersonalArea`] how its
-//! records forget one. The driver of an erasure ([`erasure`]) knows only this trait, and walks the areas in order.
+//! Each area declares its own places. Its [`PersonalTable`]s list the data of a person that each column can hold, and a
+//! [`PersonalArea`] erases a person from its records. The driver of an erasure ([`erasure`]) knows only this trait, and walks the
+//! areas in order.
 
+mod budget;
 mod erasure;
 mod log;
-mod part;
 
 use async_trait::async_trait;
 use forecourt_accounts::Business;
@@ -17,9 +18,9 @@ use super::session::Writing;
 use super::{contacts, invoices, leads, reviews, vehicles};
 use crate::personal::PersonalTable;
 
+pub(super) use budget::Budget;
 pub(super) use erasure::erased_place;
 pub(super) use log::{READ_AT_ONCE, of_changed_leads};
-pub(super) use part::Part;
 
 pub(super) const OWNED_TABLES: &[OwnedTable] = &[
     OwnedTable::new("erasure_records", "contact, kind, record", 500),
@@ -27,17 +28,17 @@ pub(super) const OWNED_TABLES: &[OwnedTable] = &[
     OwnedTable::new("file_removals", "name", 500),
 ];
 
-/// What an entry of `erasure_records` is, and what a stored answer shows.
+/// The kinds of records in `erasure_records`, and in stored answers.
 pub(super) const LEAD: i32 = 1;
 pub(super) const VEHICLE: i32 = 2;
 pub(super) const INVOICE: i32 = 3;
 pub(super) const DRIVE: i32 = 4;
-/// A lead that is linked to no contact, and that the contact is suggested for.
+/// A lead that is linked to no contact, but has this one suggested.
 pub(super) const SUGGESTED: i32 = 5;
 pub(super) const DOCUMENT: i32 = 6;
 pub(super) const REVIEW: i32 = 7;
 
-/// Added to the kind of a record that is linked to no contact, and was found to name one.
+/// Added to the kind of a record that is linked to no contact, but was found to name one.
 const FOUND: i32 = 100;
 
 /// The records of an area that can name a person, in the order in which they are locked.
@@ -51,7 +52,7 @@ const AREAS: &[&dyn PersonalArea] = &[
     &reviews::people::Reviews,
 ];
 
-/// Texts of which each row stands for itself: nothing refers to what they say.
+/// Texts whose rows each stand for themselves: nothing refers to them.
 const TEXTS: &[&dyn PersonalTexts] = &[
     &leads::people::Messages,
     &leads::people::Notes,
@@ -60,7 +61,7 @@ const TEXTS: &[&dyn PersonalTexts] = &[
     &log::ReceivedAnswers,
 ];
 
-/// What of a person each table can hold, area by area.
+/// The columns that can hold a person's data, area by area.
 pub(crate) const TABLES: &[&[PersonalTable]] = &[
     leads::people::TABLES,
     contacts::people::TABLES,
@@ -70,7 +71,7 @@ pub(crate) const TABLES: &[&[PersonalTable]] = &[
     log::TABLES,
 ];
 
-/// Records of an area that can name a person: how those are found that do, and how they forget it.
+/// An area's records that can name a person, with the way to find and to clean those that do.
 #[async_trait]
 pub(super) trait PersonalArea: Sync {
     /// The kind in `erasure_records`.
@@ -81,23 +82,24 @@ pub(super) trait PersonalArea: Sync {
         None
     }
 
-    /// Notes the records that are linked to a contact ([`Writing::note_record`]), and adds to its keys what they say of it.
+    /// Records the area's records that are linked to a contact ([`Writing::note_record`]), and adds their names and numbers to
+    /// its keys.
     async fn note(&self, session: &mut Writing, business: BusinessId, keys: &mut PersonKeys) -> StoreResult<()>;
 
-    /// Locks these records, in the order of their ids; answers which there are, and how long their texts are.
+    /// Locks these records, in the order of their ids; returns those that exist, with the lengths of their texts.
     async fn lock(&self, session: &mut Writing, business: BusinessId, ids: Vec<i64>) -> StoreResult<Vec<(i64, i32)>>;
 
     /// Takes the person out of a record that is locked.
     async fn clean(&self, session: &mut Writing, business: &Business, id: i64, person: &Person) -> StoreResult<()>;
 
-    /// The next few records behind `after`, linked or not, and how long their texts are; none for an area whose records name only
-    /// whom they are linked to.
+    /// Returns the next few records after `after`, linked or not, with the lengths of their texts. An area whose records name
+    /// only linked contacts has none.
     async fn next(&self, session: &mut Writing, business: BusinessId, after: i64) -> StoreResult<Vec<(i64, i32)>> {
         let _ = (session, business, after);
         Ok(Vec::new())
     }
 
-    /// Those of these records that name the person without being linked.
+    /// Returns those of these records that name the person without being linked.
     async fn naming(
         &self,
         session: &mut Writing,
@@ -109,12 +111,12 @@ pub(super) trait PersonalArea: Sync {
         Ok(Vec::new())
     }
 
-    /// The texts that hang on each record.
+    /// The texts that are attached to each record.
     fn attached(&self) -> &'static [&'static dyn AttachedTexts] {
         &[]
     }
 
-    /// The next events of a record behind that number, and how long they are.
+    /// Returns the next events of a record after that number, with their lengths.
     async fn events(
         &self,
         session: &mut Writing,
@@ -126,7 +128,7 @@ pub(super) trait PersonalArea: Sync {
         Ok(Vec::new())
     }
 
-    /// The event of a record's creation, where [`PersonalArea::events`] has it not; `created` is when the record was made.
+    /// Returns the event of a record's creation, if [`PersonalArea::events`] does not have it. `created` is the time of that.
     async fn creation(
         &self,
         session: &mut Writing,
@@ -138,46 +140,47 @@ pub(super) trait PersonalArea: Sync {
         Ok(None)
     }
 
-    /// Takes the person out of a record's representation, as an event has it; `false` if nothing of them was in it.
+    /// Takes the person out of a record's representation in an event; returns `false` if it held nothing of them.
     fn forget_in_event(&self, shown: &mut Value, person: &Person) -> bool {
         person.redact_certain_value(shown)
     }
 }
 
-/// Texts that hang on the records of an area: of a record that names the person they lose all that the person is known by.
+/// Texts that are attached to the records of an area. Where the record names the person, they lose every name and number that the
+/// person is known by.
 #[async_trait]
 pub(super) trait AttachedTexts: Sync {
-    /// Takes the person out of the next texts of a record behind `after`; answers up to which one, or `None` if none is left.
+    /// Takes the person out of the next texts of a record after `after`. Returns the last text done, or `None` if none is left.
     async fn clean(
         &self,
         session: &mut Writing,
         at: (BusinessId, i64),
         after: i64,
         person: &Person,
-        part: &mut Part,
+        budget: &mut Budget,
     ) -> StoreResult<Option<i64>>;
 }
 
-/// Texts of a business that may name anybody: they lose what is certain to be the person.
+/// Texts of a business that may name anyone. They lose the names and numbers that are certain to be the person's.
 #[async_trait]
 pub(super) trait PersonalTexts: Sync {
-    /// Takes the person out of the next texts behind `after`; answers up to which one, or `None` if none is left.
+    /// Takes the person out of the next texts after `after`. Returns the last text done, or `None` if none is left.
     async fn clean(
         &self,
         session: &mut Writing,
         business: BusinessId,
         after: i64,
         person: &Person,
-        part: &mut Part,
+        budget: &mut Budget,
     ) -> StoreResult<Option<i64>>;
 }
 
-/// The area of a kind, found or linked.
+/// Returns the area of a kind, found or linked.
 fn area(kind: i32) -> Option<&'static dyn PersonalArea> {
     AREAS.iter().copied().find(|area| area.kind() == kind % FOUND)
 }
 
-/// Reads the ids of linked records with when they were made, and notes them.
+/// Reads the ids of linked records with the times of their creation, and records them.
 macro_rules! note_linked {
     ($session:expr, $business:expr, $keys:expr, $kind:expr, $table:ident, $created:ident, $condition:expr) => {{
         let by: i64 = $keys.contact().get();
@@ -204,7 +207,7 @@ macro_rules! note_linked {
     }};
 }
 
-/// Locks rows of a table in the order of their ids; answers how long their documents are.
+/// Locks rows of a table in the order of their ids; returns the lengths of their documents.
 macro_rules! lock_rows {
     ($session:expr, $business:expr, $ids:expr, $table:ident) => {{
         let rows = $table::table
@@ -217,7 +220,7 @@ macro_rules! lock_rows {
     }};
 }
 
-/// The next rows of a table behind an id, and how long a text of theirs is.
+/// Returns the next rows of a table after an id, with the lengths of one of their texts.
 macro_rules! next_rows {
     ($session:expr, $business:expr, $after:expr, $table:ident, $text:ident $(, $condition:expr)*) => {{
         let rows: StoreResult<Vec<(i64, i32)>> = $table::table
@@ -233,7 +236,7 @@ macro_rules! next_rows {
     }};
 }
 
-/// Those of these rows whose documents have what is certain to be the person's.
+/// Returns those of these rows whose documents have text that is certainly the person's.
 macro_rules! naming_rows {
     ($session:expr, $business:expr, $ids:expr, $person:expr, $table:ident) => {{
         let rows: Vec<(i64, String)> = $table::table

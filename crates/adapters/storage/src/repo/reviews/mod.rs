@@ -54,7 +54,8 @@ struct ReviewRow {
     data: String,
 }
 
-/// What is written of a review, at first and at each change: its document, and beside it what lists are filtered by.
+/// The columns of a review that are written, first and at each change: its document, and beside it the columns that lists filter
+/// by.
 #[derive(Insertable, AsChangeset)]
 #[diesel(table_name = reviews, check_for_backend(Db), treat_none_as_default_value = false)]
 struct ReviewValues {
@@ -98,7 +99,7 @@ impl TryFrom<ReviewRow> for Review {
     }
 }
 
-/// The reviews that pass `filter`.
+/// Selects the reviews that pass `filter`.
 fn selection(business: BusinessId, filter: &ReviewFilter) -> Selection {
     let ReviewFilter {
         status,
@@ -157,7 +158,7 @@ macro_rules! review_reader {
 review_reader!(Reading);
 review_reader!(Writing);
 
-/// How many reviews are looked at at once for the name of their author.
+/// The number of reviews that are compared with an author's name at once.
 const NAMED_AT_ONCE: i64 = 100;
 
 #[async_trait]

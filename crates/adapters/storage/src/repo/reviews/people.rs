@@ -1,4 +1,4 @@
-//! What reviews hold of people, and how they forget one. None is linked to a contact: it is theirs by its author's name.
+//! People's data in reviews, and its erasure. No review is linked to a contact: the name of its author shows that it is theirs.
 
 use async_trait::async_trait;
 use diesel::prelude::*;
@@ -39,7 +39,7 @@ pub(in super::super) const TABLES: &[PersonalTable] = &[table(
 /// All reviews.
 pub(in super::super) struct Reviews;
 
-/// These reviews.
+/// Reads these reviews.
 async fn of_ids(session: &mut Writing, business: BusinessId, ids: Vec<i64>) -> StoreResult<Vec<Review>> {
     let rows: Vec<ReviewRow> = reviews::table
         .filter(reviews::business_id.eq(business.get()))

@@ -1,4 +1,4 @@
-//! The documents that are kept with vehicles. Those of a vehicle are written while this is locked.
+//! The documents that are kept with vehicles. A vehicle is locked while its documents are written.
 
 use async_trait::async_trait;
 use diesel::prelude::*;

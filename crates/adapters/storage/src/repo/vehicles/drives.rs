@@ -1,4 +1,4 @@
-//! Test drives. Those of a vehicle are written while this is locked; the erasure of a contact locks the drives alone.
+//! Test drives. A vehicle is locked while its drives are written; the erasure of a contact locks the drives alone.
 
 use async_trait::async_trait;
 use diesel::dsl::sql;
@@ -84,7 +84,7 @@ impl TryFrom<DriveRow> for TestDrive {
     }
 }
 
-/// A drive that was read with its signature.
+/// Returns the drive of a row with its signature.
 fn signed((row, signature): (DriveRow, Option<String>)) -> StoreResult<TestDrive> {
     let mut drive = TestDrive::try_from(row)?;
     if let Some(esign) = &mut drive.content.esign {
@@ -109,14 +109,14 @@ async fn active_now(conn: &mut Conn, business: BusinessId, vehicle: VehicleId) -
     row.map(signed).transpose()
 }
 
-/// The active drive of a vehicle, which is then not changed by others before the transaction ends.
+/// Returns the active drive of a vehicle, and keeps others from changing it before the transaction ends.
 async fn active_locked(conn: &mut Conn, business: BusinessId, vehicle: VehicleId) -> StoreResult<Option<TestDrive>> {
     let query = active(business, vehicle).select((DriveRow::as_select(), vehicle_drives::signature));
     let row = dialect::for_no_key_update!(query).get_optional(conn).await;
     row?.map(signed).transpose()
 }
 
-/// The drive of a vehicle that has that code.
+/// Returns the drive of a vehicle by its code.
 async fn of_code(
     conn: &mut Conn,
     business: BusinessId,
@@ -133,7 +133,7 @@ async fn of_code(
     row?.map(signed).transpose()
 }
 
-/// A drive without its signature.
+/// Returns a drive without its signature.
 pub(in super::super) async fn drive(
     conn: &mut Conn,
     business: BusinessId,
@@ -147,7 +147,7 @@ pub(in super::super) async fn drive(
     row.map(TestDrive::try_from).transpose()
 }
 
-/// How many bytes of a drive a view shows.
+/// The number of bytes of a drive that a view shows.
 fn bytes(view: View) -> SqlLiteral<Integer> {
     sql(match view {
         View::Simple => "octet_length(document)",
@@ -215,10 +215,10 @@ async fn page(
     })
 }
 
-/// How many drives of a contact are read at once, with their signatures.
+/// The number of a contact's drives that are read at once, with their signatures.
 const OF_CONTACT_AT_ONCE: i64 = 5;
 
-/// The first few of a contact's drives behind `after`.
+/// Returns the next few of a contact's drives after `after`.
 pub(super) async fn of_contact(
     conn: &mut Conn,
     business: BusinessId,

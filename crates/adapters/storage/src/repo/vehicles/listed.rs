@@ -1,4 +1,5 @@
-//! The list of vehicles. What it is narrowed by stands in a narrow table of its own, and what it shows in `vehicles`.
+//! The list of vehicles. The columns that it filters by are in a narrow table of their own, and those that it shows in
+//! `vehicles`.
 
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
@@ -28,7 +29,7 @@ const VEHICLES: RecordKind = RecordKind {
     },
 };
 
-/// The vehicles that pass `filter`. A filter by a field of the data has a column of its name.
+/// Selects the vehicles that pass `filter`. A filter by a field of the data has a column of its name.
 fn selection(business: BusinessId, filter: &VehicleFilter) -> Selection {
     let VehicleFilter {
         kind,
@@ -71,7 +72,7 @@ fn selection(business: BusinessId, filter: &VehicleFilter) -> Selection {
     list
 }
 
-/// A page of the vehicles that pass `filter`.
+/// Returns a page of the vehicles that pass `filter`.
 pub(super) async fn page(
     session: &mut impl Reads,
     business: BusinessId,
@@ -87,7 +88,7 @@ pub(super) async fn page(
     Page::of(rows, request, total, |row| row.id).try_map(Vehicle::try_from)
 }
 
-/// Those whole.
+/// Reads these vehicles in full.
 async fn rows(conn: &mut Conn, business: BusinessId, which: Sql<Bool>) -> StoreResult<Vec<VehicleRow>> {
     vehicles::table
         .filter(vehicles::business_id.eq(business.get()))
@@ -99,7 +100,7 @@ async fn rows(conn: &mut Conn, business: BusinessId, which: Sql<Bool>) -> StoreR
         .await
 }
 
-/// The same page in the simple view.
+/// Returns the same page in the simple view.
 pub(super) async fn previews(
     session: &mut impl Reads,
     business: BusinessId,

@@ -1,6 +1,6 @@
 //! Vehicles.
 //!
-//! What a list is narrowed to is in [`listed`]. Locks are taken in the order of [`repo`](super).
+//! Their list is in [`listed`]. Locks are taken in the order of [`repo`](super).
 
 pub(super) mod documents;
 pub(super) mod drives;
@@ -51,7 +51,7 @@ macro_rules! vehicle_reader {
                 page: &PageRequest,
             ) -> StoreResult<Page<Vehicle>> {
                 let mut page = listed::page(self, business, filter, page).await?;
-                bring_up_to_date(self.conn().await?, business, &mut page.items).await?;
+                resolve_references(self.conn().await?, business, &mut page.items).await?;
                 Ok(page)
             }
 
@@ -81,7 +81,7 @@ macro_rules! vehicle_reader {
 vehicle_reader!(Reading, contacts::name);
 vehicle_reader!(Writing, contacts::name_for_now);
 
-/// How many vehicles of a contact are read at once.
+/// The number of a contact's vehicles that are read at once.
 const OF_CONTACT_AT_ONCE: i64 = 10;
 
 #[async_trait]
@@ -102,7 +102,7 @@ impl ContactVehicleReader for Reading {
             .filter(vehicles::business_id.eq(business.get()))
             .filter(named)
             .filter(vehicles::id.gt(after.get()))
-            // Not the id itself: else it might seem wise to walk all vehicles in its order.
+            // Not the id itself: otherwise the planner might read all vehicles in its order.
             .order((vehicles::id + 0).asc())
             .limit(OF_CONTACT_AT_ONCE)
             .select(vehicles::id)
@@ -132,7 +132,7 @@ impl ContactVehicleReader for Reading {
             .into_iter()
             .map(Vehicle::try_from)
             .collect::<StoreResult<Vec<_>>>()?;
-        bring_up_to_date(self.conn().await?, business, &mut of_contact).await?;
+        resolve_references(self.conn().await?, business, &mut of_contact).await?;
         Ok(of_contact)
     }
 
@@ -146,24 +146,23 @@ impl ContactVehicleReader for Reading {
     }
 }
 
-/// A vehicle that is not deleted.
+/// The row of a vehicle, unless it is deleted.
 #[diesel::dsl::auto_type]
 fn not_deleted(business: BusinessId, id: VehicleId) -> _ {
     let (business, id): (i64, i64) = (business.get(), id.get());
     vehicles::table.find((business, id)).filter(vehicles::deleted.eq(false))
 }
 
-/// A vehicle that was looked up, as it is now.
+/// Returns the vehicle of a row, with its references resolved.
 async fn read(conn: &mut Conn, business: BusinessId, row: Option<VehicleRow>) -> StoreResult<Option<Vehicle>> {
     let vehicle = row.map(Vehicle::try_from).transpose()?;
     let mut vehicles: Vec<_> = vehicle.into_iter().collect();
-    bring_up_to_date(conn, business, &mut vehicles).await?;
+    resolve_references(conn, business, &mut vehicles).await?;
     Ok(vehicles.pop())
 }
 
-/// Has vehicles show what became of the records that they refer to: those who offer them by their present names, and no parent
-/// that is deleted.
-pub(super) async fn bring_up_to_date(
+/// Resolves the references of vehicles: the customers who offer them get their present names, and a deleted parent is left out.
+pub(super) async fn resolve_references(
     conn: &mut Conn,
     business: BusinessId,
     vehicles: &mut [Vehicle],
@@ -204,7 +203,7 @@ pub(super) async fn bring_up_to_date(
     Ok(())
 }
 
-/// A count that was read of a business; one that is gone has nothing.
+/// Converts the count of a business, which is 0 if the business is deleted.
 fn count_of(count: Option<i64>) -> u32 {
     u32::try_from(count.unwrap_or_default()).unwrap_or(u32::MAX)
 }
@@ -257,7 +256,7 @@ impl VehicleStore for Writing {
             return Ok(());
         };
         let stored = Vehicle::try_from(stored)?;
-        // If the clock went back behind the vehicle's beginning, the change counts as made then.
+        // If the clock went back to before the vehicle's creation, the change counts as made then.
         let vehicle = &Vehicle {
             created: stored.created,
             updated: vehicle.updated.max(stored.created),
@@ -339,8 +338,8 @@ impl Writing {
         Ok(())
     }
 
-    /// Notes for their erasure who reserved or bought a vehicle, beside those who are known to have. One who is not named any more
-    /// stays noted: then there is nothing to erase.
+    /// Records the customers who reserved or bought a vehicle, for their erasure, unless they are `known`. A customer whom the
+    /// vehicle no longer names stays recorded: then there is nothing to erase.
     async fn note_buyers(
         &mut self,
         business: BusinessId,
@@ -362,7 +361,7 @@ impl Writing {
         Ok(())
     }
 
-    /// Gives new vehicles their place in lists, those that are not deleted.
+    /// Gives new vehicles their places in lists, except for deleted ones.
     async fn list_vehicles(&mut self, business: BusinessId, vehicles: &[Vehicle]) -> StoreResult<()> {
         let listed = vehicles.iter().filter(|vehicle| kept(&vehicle.content) > 0);
         let rows: Vec<_> = listed.map(|vehicle| NewFactsRow::new(business, vehicle)).collect();
@@ -370,7 +369,7 @@ impl Writing {
         self.list_details(business, vehicles).await
     }
 
-    /// Notes the channels and the tags of vehicles.
+    /// Stores the channels and the tags of vehicles.
     async fn list_details(&mut self, business: BusinessId, vehicles: &[Vehicle]) -> StoreResult<()> {
         let business = business.get();
         let mut channels = Vec::new();
@@ -397,7 +396,7 @@ impl Writing {
         Ok(())
     }
 
-    /// Forgets the channels and the tags of a vehicle.
+    /// Deletes the channels and the tags of a vehicle.
     async fn unlist(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<()> {
         let channels = vehicle_channels::table
             .filter(vehicle_channels::business_id.eq(business.get()))
@@ -410,7 +409,7 @@ impl Writing {
     }
 }
 
-/// A new vehicle, whose id the database has yet to give.
+/// A new vehicle, which gets its id from the database.
 fn unsaved(content: VehicleDraft, number: i64, created: i64) -> Vehicle {
     let created = Timestamp::from_epoch_seconds(created);
     Vehicle {
@@ -423,7 +422,7 @@ fn unsaved(content: VehicleDraft, number: i64, created: i64) -> Vehicle {
     }
 }
 
-/// How many vehicles more a business has, and how many of them are for sale or reserved.
+/// A change of the number of a business's vehicles, and of those that are for sale or reserved.
 #[derive(Clone, Copy, Debug, Default)]
 struct More {
     vehicles: i64,
@@ -461,8 +460,8 @@ fn tags(vehicle: &VehicleDraft) -> BTreeSet<&str> {
     vehicle.tags.iter().map(|tag| tag.name.as_str()).collect()
 }
 
-/// Takes the business's next `count` numbers, and answers the last of them with the stamp of that vehicle
-/// ([`Timestamp::stamp_after`] that of the vehicle before).
+/// Takes the business's next `count` numbers. Returns the last of them with the stamp of that vehicle ([`Timestamp::stamp_after`]
+/// that of the vehicle before).
 ///
 /// The row stays locked until the transaction ends, so the numbers have no gaps.
 async fn next_vehicle(
@@ -495,8 +494,8 @@ async fn next_vehicle(
         .await
 }
 
-/// Notes that vehicles are written, and how many more the business has. It comes before the writes, so that a reader of the
-/// number sees all that was written until then.
+/// Counts a write of vehicles, and adds `more` to their numbers. It comes before the writes, so that a reader of the count sees
+/// every write that it includes.
 async fn count_writes(conn: &mut Conn, business: BusinessId, more: More) -> StoreResult<()> {
     diesel::update(business_counters::table.find(business.get()))
         .set((
@@ -510,7 +509,7 @@ async fn count_writes(conn: &mut Conn, business: BusinessId, more: More) -> Stor
         .map(drop)
 }
 
-/// The stamp of the business's latest vehicle.
+/// Returns the stamp of the business's latest vehicle.
 async fn latest_vehicle(conn: &mut Conn, business: BusinessId) -> StoreResult<i64> {
     let row = business_counters::table
         .find(business.get())

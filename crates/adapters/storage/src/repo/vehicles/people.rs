@@ -1,4 +1,4 @@
-//! What vehicles hold of people, with their documents and test drives, and how they forget one.
+//! People's data in vehicles, with their documents and test drives, and its erasure.
 
 use async_trait::async_trait;
 use diesel::prelude::*;
@@ -18,7 +18,7 @@ use super::super::session::Writing;
 use super::super::size::octet_length;
 use super::documents::{DocumentRow, vehicle_documents};
 use super::drives::{self, vehicle_drives};
-use super::{bring_up_to_date, dialect};
+use super::{dialect, resolve_references};
 use crate::error::other;
 use crate::models::VehicleRow;
 use crate::personal::{
@@ -190,7 +190,7 @@ impl PersonalArea for Vehicles {
             .load(session.conn().await?)
             .await?;
         for id in ids {
-            // It matters for leads alone when a record was made.
+            // Only leads need the time of a record's creation.
             session.note_record(business, keys.contact(), VEHICLE, (id, 0)).await?;
         }
         diesel::delete(bought).execute(session.conn().await?).await.map(drop)
@@ -209,7 +209,7 @@ impl PersonalArea for Vehicles {
             .await?;
         if let Some(row) = row {
             let mut vehicle = Vehicle::try_from(row)?;
-            bring_up_to_date(session.conn().await?, business.id, std::slice::from_mut(&mut vehicle)).await?;
+            resolve_references(session.conn().await?, business.id, std::slice::from_mut(&mut vehicle)).await?;
             let forgotten = forget_person_in_vehicle(session, now, business, vehicle, person).await;
             forgotten.map_err(failed)?;
         }
@@ -245,7 +245,7 @@ impl PersonalArea for Vehicles {
     }
 }
 
-/// The test drives of a contact. No event shows one, and stored answers that do are found by their contact.
+/// The test drives of a contact. No event shows one. Stored answers that do are found by their contact.
 pub(in super::super) struct Drives;
 
 #[async_trait]

@@ -8,7 +8,7 @@ use forecourt_webhooks::EndpointKey;
 use super::super::{Conn, deliveries};
 use crate::models::DueAdvance;
 
-/// Notes in queues that something was left in them, and when that is due. It is the last that a transaction does.
+/// Notes the due times of new deliveries in their queues. It is the last statement of a transaction.
 pub(in super::super) async fn advance_due(conn: &mut Conn, queued: &[(EndpointKey, Moment)]) -> StoreResult<()> {
     if queued.is_empty() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Endpoints of subscriptions, and when something is due for them.
+//! Endpoints of subscriptions, and the due times of their deliveries.
 
 use diesel::prelude::*;
 use forecourt_kernel::{BusinessId, StoreResult};
@@ -10,7 +10,7 @@ use crate::models::EndpointRow;
 use crate::schema::{businesses, webhook_deliveries};
 use crate::statement::RunQueryDsl;
 
-/// When the first delivery that waits is due; if the subscription is disabled, the first ping.
+/// Returns the due time of the first waiting delivery, or, if the subscription is disabled, of the first ping.
 pub(super) async fn earliest(conn: &mut Conn, endpoint: EndpointKey, active: bool) -> StoreResult<Option<i64>> {
     let waiting = webhook_deliveries::table
         .filter(webhook_deliveries::business_id.eq(endpoint.business.get()))
@@ -36,7 +36,7 @@ pub(super) async fn business_tag(conn: &mut Conn, business: BusinessId) -> Store
     tag.get_optional(conn).await
 }
 
-/// A row with its secret decrypted. One secret that cannot be is no failure of storage: it concerns its subscription alone.
+/// Decrypts the secret of a row. A secret that cannot be decrypted is no failure of storage: it concerns its subscription alone.
 pub(super) fn open_endpoint(
     dependencies: &Dependencies,
     row: EndpointRow,
@@ -57,7 +57,7 @@ pub(super) fn open_endpoint(
     }))
 }
 
-/// Names what a secret is encrypted for.
+/// Names the place that a secret is encrypted for.
 pub(super) fn place(business: BusinessId) -> Vec<u8> {
     format!("webhook/{business}").into_bytes()
 }

@@ -1,4 +1,4 @@
-//! From an event to a delivery for each who receives it, in the event's own transaction.
+//! From an event to a delivery for each subscription that receives it, in the event's own transaction.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::subscribers::Receiver;
 /// Makes deliveries in the transaction of their events.
 pub(in super::super) struct FanOut<'a> {
     pub(in super::super) conn: &'a mut Conn,
-    /// What the watcher is notified of at the commit.
+    /// The summary that the watcher gets at the commit.
     pub(in super::super) summary: &'a mut CommitSummary,
     pub(in super::super) dependencies: &'a Dependencies,
 }
@@ -46,8 +46,7 @@ impl FanOut<'_> {
         }
     }
 
-    /// Makes deliveries that are due now: in the hands of this server's sender as far as it takes them, and else in the
-    /// queue.
+    /// Makes deliveries that are due now. They go to this server's sender as far as it takes them, and else to the queue.
     async fn deliver(&mut self, topic: Topic, event: &Event, receivers: &[&Receiver]) -> StoreResult<()> {
         let now = self.dependencies.clock.moment();
         let lease = self.dependencies.policy.lease(now);
@@ -92,7 +91,7 @@ impl FanOut<'_> {
         Ok(())
     }
 
-    /// Merges an update into the one of the same record that has not settled yet, or begins to let it settle.
+    /// Merges an update into the one of the same record that has not settled yet, or begins a new one.
     async fn settle(
         &mut self,
         business: BusinessId,
@@ -125,8 +124,8 @@ impl FanOut<'_> {
         Ok(())
     }
 
-    /// Drops updates of a record that is gone and that have not settled: none has been tried, so no trace is left of them.
-    /// Those that have settled are dropped when they are next taken, and the sender drops those that it holds.
+    /// Drops updates of a deleted record that have not settled: none has been tried, so no trace is left of them. Those that have
+    /// settled are dropped when they are next taken, and the sender drops those that it holds.
     async fn drop_settling(&mut self, business: BusinessId, event: &Event, receivers: &[Receiver]) -> StoreResult<()> {
         let resource = event.what.name.resource();
         let updated = format!("{resource}.updated");
@@ -151,17 +150,17 @@ impl FanOut<'_> {
         Ok(())
     }
 
-    /// Stores new deliveries, and answers their ids in order.
+    /// Stores new deliveries, and returns their ids in order.
     async fn insert(&mut self, rows: Vec<NewDeliveryRow>) -> StoreResult<Vec<i64>> {
         dialect::insert_for_ids!(self.conn, webhook_deliveries::table, webhook_deliveries::id, rows)
     }
 
-    /// Leaves deliveries in the queues of these subscriptions, due at `due`.
+    /// Notes deliveries for the queues of these subscriptions, due at `due`.
     fn leave(&mut self, endpoints: impl Iterator<Item = EndpointKey>, due: Moment) {
         self.summary.queued.extend(endpoints.map(|endpoint| (endpoint, due)));
     }
 
-    /// The business's active subscriptions.
+    /// Returns the business's active subscriptions.
     async fn receivers(&mut self, business: BusinessId, number: i64) -> StoreResult<Arc<[Receiver]>> {
         if let Some(known) = self.dependencies.subscribers.get(business, number) {
             return Ok(known);
@@ -181,7 +180,7 @@ impl FanOut<'_> {
         let receiver = |row: EndpointRow| {
             let subscriber = row.subscriber()?;
             let state = |tag: &String| open_endpoint(self.dependencies, row, tag.clone());
-            // Deliveries to one whose secret is damaged are left in the queue, where the sender finds that out.
+            // Deliveries to an endpoint whose secret is damaged are left in the queue, where the sender notices.
             let endpoint = match tag.as_ref().map(state).transpose()? {
                 Some(EndpointState::Ready(endpoint)) => Some(Arc::new(endpoint)),
                 Some(EndpointState::Damaged | EndpointState::Deleted) | None => None,
@@ -194,7 +193,7 @@ impl FanOut<'_> {
     }
 }
 
-/// The place that an update of a record holds until it has settled.
+/// The key that an update of a record holds until it has settled.
 fn place(receiver: &Receiver, topic: &str, record: i64) -> String {
     let webhook = receiver.subscriber.endpoint.webhook;
     format!("{webhook}/{topic}/{record}")

@@ -1,4 +1,4 @@
-//! Reading: subscriptions, the histories of their deliveries, and the event log.
+//! Reads: subscriptions, the histories of their deliveries, and the event log.
 
 use async_trait::async_trait;
 use diesel::prelude::*;
@@ -19,14 +19,14 @@ use crate::models::{DeliveryRow, LoggedRow, WebhookRow, status_code};
 use crate::schema::{business_counters, events, webhook_deliveries, webhooks};
 use crate::statement::RunQueryDsl;
 
-/// What is said of deliveries that were pending when their subscription was deleted.
+/// The error of deliveries that were pending when their subscription was deleted.
 pub(super) const WEBHOOK_DELETED: &str = "the webhook was deleted";
 
-/// How many events of the log are looked at for one page.
+/// The number of events of the log that one page looks through.
 const LOOKED_AT: i64 = 2048;
 
-/// So many events are looked at in no time.
-const FEW: i64 = 128;
+/// The number of events that are read in next to no time.
+const INLINE_SCAN_EVENTS: i64 = 128;
 
 macro_rules! webhook_reader {
     ($session:ty) => {
@@ -113,7 +113,7 @@ async fn webhooks(conn: &mut Conn, business: BusinessId, request: &PageRequest) 
     Page::of(rows, request, total, |row| row.id).try_map(Webhook::try_from)
 }
 
-/// Whether the business had the subscription and has it no longer, or `None` if it never had it.
+/// Returns `true` if the business has deleted the subscription, `false` if not, and `None` if it never had it.
 async fn is_deleted(conn: &mut Conn, business: BusinessId, webhook: WebhookId) -> StoreResult<Option<bool>> {
     webhooks::table
         .find((business.get(), webhook.get()))
@@ -132,7 +132,7 @@ async fn deliveries(
 ) -> StoreResult<Page<Delivery>> {
     let is_counted = matches!(request.position, Position::Number(_));
     if is_counted || *filter != DeliveryFilter::default() {
-        // A history is as long as 30 days of events are many.
+        // A history has up to 30 days of events.
         session.expect_work().await?;
     }
     let conn = session.conn().await?;
@@ -186,7 +186,7 @@ async fn deliveries(
     })
 }
 
-/// One of a subscription's deliveries, unless its event is no longer kept.
+/// Returns one of a subscription's deliveries, unless its event is no longer kept.
 pub(super) async fn delivery(
     conn: &mut Conn,
     business: BusinessId,
@@ -226,7 +226,7 @@ pub(in super::super) async fn latest(conn: &mut Conn, business: BusinessId) -> S
 
 async fn log_extent(conn: &mut Conn, business: BusinessId) -> StoreResult<LogExtent> {
     let oldest = first_behind(conn, business.get(), 0).await?;
-    // In this order: what was read of the log before is no later.
+    // In this order: the events that were read before are no later.
     let latest = latest(conn, business).await?;
     let next = latest.0.saturating_add(1);
     Ok(LogExtent {
@@ -235,7 +235,7 @@ async fn log_extent(conn: &mut Conn, business: BusinessId) -> StoreResult<LogExt
     })
 }
 
-/// What the first events behind `after` are about.
+/// Returns the first events after `after` without their data.
 async fn heads(conn: &mut Conn, business: BusinessId, after: EventSequence, limit: u32) -> StoreResult<Vec<EventHead>> {
     let rows: Vec<(i64, String, i64, i64)> = events::table
         .filter(events::business_id.eq(business.get()))
@@ -265,13 +265,13 @@ async fn log(
 ) -> StoreResult<LogPage> {
     // In this order: what was committed before the number was read can be read too.
     let latest = latest(session.conn().await?, business).await?.0;
-    if latest.saturating_sub(after.0) > FEW {
+    if latest.saturating_sub(after.0) > INLINE_SCAN_EVENTS {
         session.expect_work().await?;
     }
     let conn = session.conn().await?;
     let range = filter.created.unwrap_or(Range { from: None, to: None });
     let mut start = after.0.max(0);
-    // What was dropped at the beginning of the log is not looked at again.
+    // The dropped beginning of the log is not read again.
     let next = first_behind(conn, business.get(), start).await?;
     start = start.max(next.map_or(latest, |(sequence, _)| sequence - 1));
     let is_dated = range.from.is_some() || range.to.is_some();
@@ -333,7 +333,7 @@ async fn log(
     })
 }
 
-/// The number and the stamp of the first event behind `sequence`.
+/// Returns the number and the stamp of the first event after `sequence`.
 pub(in super::super) async fn first_behind(
     conn: &mut Conn,
     business: i64,
@@ -349,8 +349,8 @@ pub(in super::super) async fn first_behind(
         .await
 }
 
-/// The number of the first event, of those from `first` to `latest`, that happened at `from` or later; or one more than
-/// `latest`. Where stamps rise with numbers it is found by halving.
+/// Returns the number of the first event from `first` to `latest` that happened at `from` or later, or else one more than
+/// `latest`. It bisects, which needs stamps that rise with the numbers.
 pub(in super::super) async fn first_since(
     conn: &mut Conn,
     business: BusinessId,

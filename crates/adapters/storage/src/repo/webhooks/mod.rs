@@ -1,10 +1,10 @@
 //! Webhooks.
 //!
-//! Subscriptions are written here. Their histories and the event log are read in [`history`]; events become deliveries in
+//! Subscriptions are written here. Their histories and the event log are read in [`history`]. Events become deliveries in
 //! [`fan_out`], and these are taken and tried by way of [`queue`].
 //!
-//! Locks are taken in the order of [`repo`](super). What is left in queues is noted at the end of the transaction, for all at once
-//! ([`due`]); and a transaction that takes from queues waits for nothing but them.
+//! Locks are taken in the order of [`repo`](super). New entries of queues are noted at the end of the transaction, for all at
+//! once ([`due`]). A transaction that takes from queues waits for nothing but them.
 
 pub(super) mod due;
 mod endpoint;
@@ -24,7 +24,7 @@ use forecourt_webhooks::{
 pub(super) use history::{first_behind, first_since, latest};
 pub(super) use queue::{PENDING, lock_deliveries_of};
 
-/// How many deliveries of a deleted subscription one transaction fails.
+/// The number of a deleted subscription's deliveries that one transaction fails.
 const FAILED_AT_ONCE: i64 = 500;
 
 use super::Conn;
@@ -224,12 +224,12 @@ impl WebhookStore for Writing {
     }
 }
 
-/// What a delivery reports.
+/// The subject of a delivery.
 #[derive(Clone, Copy)]
 enum DeliverySubject {
     /// The event of this number.
     Event(i64),
-    /// That a ping was requested, in this second.
+    /// The request for a ping, in this second.
     Ping(i64),
 }
 
@@ -240,7 +240,7 @@ impl Writing {
         cipher.seal(secret.reveal().as_bytes(), &place, self.dependencies.random.as_ref())
     }
 
-    /// Fails some pending deliveries of a subscription that is deleted; `false` if these were the last.
+    /// Fails some pending deliveries of a deleted subscription; returns `false` if these were the last.
     pub(super) async fn fail_pending(&mut self, business: BusinessId, id: WebhookId) -> StoreResult<bool> {
         let pending = webhook_deliveries::table
             .filter(webhook_deliveries::business_id.eq(business.get()))
@@ -268,9 +268,10 @@ impl Writing {
         Ok(more)
     }
 
-    /// Notes that a business's subscriptions are not what they were, for all who remember them.
+    /// Gives the business's subscriptions a new number, so that caches of them are renewed.
     async fn subscribers_changed(&mut self, endpoint: EndpointKey) -> StoreResult<()> {
-        // Locked before the look-up: a transaction that changes another of them at the same time has done so, or will see this.
+        // Locked before the look-up: a transaction that changes another subscription at the same time has done so, or will see
+        // this one.
         let counters = business_counters::table.find(endpoint.business.get());
         let _: i64 = dialect::for_no_key_update!(counters.select(business_counters::subscribers))
             .get_result(self.conn().await?)
@@ -309,7 +310,7 @@ impl Writing {
         Ok(())
     }
 
-    /// Queues a delivery that is due at once. A ping reaches a disabled subscription too; all else waits with it.
+    /// Queues a delivery that is due at once. A ping reaches a disabled subscription too; all others wait for its activation.
     async fn queue_now(
         &mut self,
         endpoint: EndpointKey,

@@ -24,7 +24,7 @@ use crate::schema::{businesses, events, webhook_deliveries, webhook_queues, webh
 use crate::statement::{Prepare as _, RunQueryDsl};
 
 pub(in super::super) const PENDING: i32 = status_code(DeliveryStatus::Pending);
-/// What the index of deletions says of its events, in the same words.
+/// The condition of the index of deletions on its events, word for word.
 const DELETIONS: &str = "events.name IN ('contact.deleted', 'lead.deleted', 'vehicle.deleted')";
 
 #[async_trait]
@@ -62,7 +62,7 @@ impl DeliveryQueue for Writing {
         let EndpointKey { business, webhook } = endpoint;
         let limit = room.deliveries;
         deliveries::look_up_by_key(self.conn().await?);
-        // Locked first: a transaction that leaves something meanwhile waits, and notes it afterwards.
+        // Locked first: a transaction that adds deliveries meanwhile waits, and notes them afterwards.
         let queue = webhook_queues::table.find((business.get(), webhook.get()));
         let active: Option<bool> = dialect::for_no_key_update!(queue.select(webhook_queues::active))
             .get_optional(self.conn().await?)
@@ -97,7 +97,7 @@ impl DeliveryQueue for Writing {
                     webhook_deliveries::lease.eq(Some(lease.epoch_millis())),
                     webhook_deliveries::due.eq(None::<i64>),
                     webhook_deliveries::settling.eq(None::<String>),
-                    // The answer belongs to what is sent now, which is what the log holds now.
+                    // The answer belongs to the data that is sent now, which is the log's present data.
                     webhook_deliveries::forget_answer.eq(false),
                 ))
                 .execute(self.conn().await?)
@@ -267,13 +267,13 @@ impl DeliveryQueue for Writing {
     }
 }
 
-/// How an event is looked at before its delivery is taken, and locked: its number, its record, the bytes of its data.
+/// An event in short, before its delivery is taken and locked: its number, its record, the bytes of its data.
 type Glimpse = (i64, i64, i64);
 
 impl Writing {
-    /// The first of these rows whose data fit into so many bytes, at least one, and whether any were left out. Updates of
-    /// records that have been deleted since are dropped. What another transaction is changing the event of is left out too: it may be taking
-    /// a person out of it, and is not waited for.
+    /// Returns the first of these rows whose data fit into `bytes`, at least one, and `true` if any were left out. Updates of
+    /// records that have been deleted since are dropped. A row whose event another transaction is changing is left out too: that
+    /// one may be erasing a person from it, and is not waited for.
     async fn sendable(
         &mut self,
         business: BusinessId,
@@ -294,7 +294,7 @@ impl Writing {
             events::record,
             sql::<BigInt>("CAST(octet_length(events.data) AS BIGINT)"),
         ));
-        // A transaction that erases something from them either came first, or finds out who was sent it.
+        // A transaction that erases data from them either came first, or learns which endpoints got it.
         let glimpses: Vec<Glimpse> = dialect::share_unlocked!(glimpses).load(self.conn().await?).await?;
         let events: HashMap<i64, (i64, i64)> = glimpses
             .into_iter()
@@ -327,8 +327,8 @@ impl Writing {
         Ok((rows, cut))
     }
 
-    /// Drops updates of records that have been deleted since, and returns the other deliveries. One that was tried stays in the
-    /// history. One that was queued again after the deletion is kept: it was requested.
+    /// Drops updates of records that have been deleted since, and returns the other deliveries. A dropped one that was tried
+    /// stays in the history. One that was queued again after the deletion is kept: it was requested.
     async fn drop_superseded(
         &mut self,
         business: BusinessId,
@@ -383,7 +383,7 @@ impl Writing {
         Ok(rows)
     }
 
-    /// The deliveries of these rows with their events' data.
+    /// Returns the deliveries of these rows with their events' data.
     async fn with_data(
         &mut self,
         business: BusinessId,
@@ -425,7 +425,7 @@ impl Writing {
         rows.into_iter().map(due).collect()
     }
 
-    /// Drops deliveries from before `old` that have ended, and answers how many.
+    /// Drops deliveries from before `old` that have ended; returns their number.
     async fn drop_deliveries(&mut self, old: i64, limit: i64) -> StoreResult<usize> {
         let oldest = webhook_deliveries::table
             .filter(webhook_deliveries::created.lt(old))
@@ -449,8 +449,8 @@ impl Writing {
         Ok(oldest.len())
     }
 
-    /// The number of the first event of the business that a delivery to an active subscription waits with. What a disabled one has
-    /// queued waits for as long as it likes, and must not hold back the whole log.
+    /// Returns the number of the first event of the business that a delivery to an active subscription waits with. A disabled
+    /// subscription's deliveries wait without end, and must not hold back the whole log.
     async fn first_awaited(&mut self, business: i64) -> StoreResult<Option<i64>> {
         webhook_deliveries::table
             .inner_join(
@@ -466,7 +466,7 @@ impl Writing {
             .await
     }
 
-    /// Drops what remains of subscriptions that were deleted before `old` and have no history left, and answers how many.
+    /// Drops the remains of subscriptions that were deleted before `old` and have no history left; returns their number.
     async fn drop_webhooks(&mut self, old: i64, limit: i64) -> StoreResult<usize> {
         let history = webhook_deliveries::table
             .filter(webhook_deliveries::business_id.eq(webhooks::business_id))
@@ -487,7 +487,7 @@ impl Writing {
         Ok(remains.len())
     }
 
-    /// Drops events from before `old` that no delivery waits with, and answers how many.
+    /// Drops events from before `old` that no delivery waits with; returns their number.
     async fn drop_events(&mut self, old: i64, limit: i64) -> StoreResult<usize> {
         let all: Vec<i64> = businesses::table
             .select(businesses::id)
@@ -498,8 +498,8 @@ impl Writing {
             if left == 0 {
                 break;
             }
-            // The oldest are the first, and most businesses have none so old. One that a clock stamped which was ahead keeps those
-            // behind it for as much longer.
+            // The first events are the oldest, and most businesses have none so old. An event that was stamped by a fast clock
+            // keeps the events after it for that much longer.
             let oldest = history::first_behind(self.conn().await?, business, 0).await?;
             if oldest.is_none_or(|(_, created)| created >= old) {
                 continue;
@@ -546,8 +546,8 @@ fn key((business, webhook): (i64, i64)) -> EndpointKey {
     }
 }
 
-/// A business's deliveries with these ids. Those that are due or leased are pending; a condition on the status would have the plan
-/// depend on how many were pending when statistics were gathered.
+/// A business's deliveries with these ids. Those that are due or leased are pending. A condition on the status would make the
+/// plan depend on the number that were pending when statistics were gathered.
 #[diesel::dsl::auto_type(no_type_alias)]
 fn of(business: BusinessId, ids: Vec<i64>) -> _ {
     let business: i64 = business.get();
@@ -556,7 +556,7 @@ fn of(business: BusinessId, ids: Vec<i64>) -> _ {
         .filter(webhook_deliveries::id.eq_any(ids))
 }
 
-/// Locks deliveries in the order of their ids; answers which of them are leased.
+/// Locks deliveries in the order of their ids; returns the leased ones.
 async fn lock_deliveries(conn: &mut Conn, business: BusinessId, ids: Vec<i64>) -> StoreResult<Vec<i64>> {
     deliveries::look_up_by_key(conn);
     let rows = of(business, ids)
@@ -600,7 +600,7 @@ fn attempt_row(attempt: &AttemptRecord) -> AttemptRow {
 }
 
 fn attempt_values(attempt: &AttemptRecord) -> AttemptValues {
-    // No text of PostgreSQL's holds a NUL.
+    // A text of PostgreSQL's cannot hold a NUL.
     let text = |text: &Option<String>| text.as_ref().map(|text| text.replace('\0', "\u{fffd}"));
     let (due, delivered_at) = match attempt.next {
         Next::Delivered => (None, Some(attempt.ended.timestamp().epoch_seconds())),

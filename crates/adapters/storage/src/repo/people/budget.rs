@@ -1,17 +1,17 @@
-//! How much of an erasure one transaction does.
+//! The amount of an erasure that one transaction does.
 
-/// How much one transaction may still look at, and what it has changed.
-pub(in super::super) struct Part {
+/// The amount that one transaction may still look at, and the events that it has changed.
+pub(in super::super) struct Budget {
     pub(super) records: i64,
     pub(super) bytes: i64,
     /// The events that it has changed.
     pub(super) changed: Vec<i64>,
 }
 
-impl Part {
-    /// What fits into the deletion's own transaction, which on SQLite every other writer waits for.
+impl Budget {
+    /// The budget of the deletion's own transaction, which all other writers wait for on SQLite.
     pub(in super::super) const OWN: Self = Self::of(100, 256 * 1024);
-    /// What the background does at once, which they wait for as well.
+    /// The budget of a transaction in the background, which they wait for as well.
     pub(super) const BACKGROUND: Self = Self::of(20, 256 * 1024);
 
     const fn of(records: i64, bytes: i64) -> Self {
@@ -26,7 +26,7 @@ impl Part {
         self.records <= 0 || self.bytes <= 0
     }
 
-    /// Those of some texts, by their lengths, that can still be looked at: one at least, so that there is an end to it.
+    /// Takes texts, by their lengths, until the budget is spent. The last one may exceed it, so that a long text is no obstacle.
     pub(in super::super) fn afford(&mut self, texts: &[(i64, i32)]) -> Vec<i64> {
         let mut chosen = Vec::new();
         for &(key, length) in texts {
