@@ -158,7 +158,12 @@ impl Link {
             let mut answer = self.execute_with(statement, request).boxed();
             // The driver sends a request when its future is first polled: in this order.
             let first = poll_fn(|context| Poll::Ready(answer.as_mut().poll(context))).await;
+            let was_sent = !matches!(first, Poll::Ready(Err(_)));
             answers.push((first, answer));
+            if !was_sent {
+                // A commit must not follow a statement that could not be sent.
+                break;
+            }
         }
         let mut outcome = Ok(());
         for (first, answer) in answers {
