@@ -123,7 +123,7 @@ async fn what_is_wrong_is_reported_by_its_path(engine: Engine) {
         (json!({"license": {"checked_by": "Sam"}}), vec!["license.checked_by"]),
         (json!({"marketing": "yes"}), vec!["marketing"]),
         (json!({"nominal": {"invoice": 4000}}), vec!["nominal.invoice"]),
-        (json!({"tag": ["Hot"]}), vec!["tag"]),
+        (json!({"tag": ["Hot"]}), vec!["tag.0"]),
         (
             json!({"tag": [5, {"name": "Trade", "checked": 1}]}),
             vec!["tag.0", "tag.1.checked"],

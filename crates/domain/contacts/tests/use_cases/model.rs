@@ -49,7 +49,7 @@ fn patch() -> BoxedStrategy<Value> {
         ("code", text()),
         (
             "checked",
-            one_of(vec![Value::Null, json!("2026-02-28"), json!("2030-01-01")]),
+            one_of(vec![Value::Null, json!("2026-02-28"), json!("2025-01-01")]),
         ),
         ("checked_by", one_of(vec![Value::Null, json!(1), json!(1), json!(2)])),
     ]);

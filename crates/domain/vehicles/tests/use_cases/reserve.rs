@@ -263,8 +263,8 @@ async fn what_is_named_is_judged_before_the_vehicle() {
     for (date, is_taken) in [
         ("1884-12-31", false),
         ("1885-01-01", true),
-        ("2036-03-01", true),
-        ("2036-03-02", false),
+        ("2026-03-02", true),
+        ("2026-03-03", false),
     ] {
         let (mut yard, vehicle) = Yard::selling(complete()).await;
         let command = ReserveVehicle {
