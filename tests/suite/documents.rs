@@ -308,7 +308,7 @@ async fn fields_are_said_to_leave_out_what_is_required(engine: Engine) {
     for (path, parameter) in parameters(&shop).await {
         if parameter["name"] == "fields" {
             let text = parameter["description"].as_str().unwrap();
-            assert!(text.contains("required may be absent"), "{path}: {text}");
+            assert!(text.contains("otherwise required"), "{path}: {text}");
         }
     }
 }
