@@ -153,7 +153,10 @@ async fn every_fault_is_reported_at_once() {
     let bad = json!({"url": "news", "status": "scheduled", "related": [1, 99], "content": 5, "summary_image": "javascript:x"});
     let mut found = faults(blog.create(bad.clone()).await);
     found.sort();
-    assert_eq!(found, ["content", "related.1", "status", "summary_image", "title", "url"]);
+    assert_eq!(
+        found,
+        ["content", "related.1", "status", "summary_image", "title", "url"]
+    );
     let mut found = faults(blog.update(ArticleId::new(77), bad).await);
     found.sort();
     assert_eq!(

@@ -249,10 +249,10 @@ async fn stock_and_courtesy_vehicles_are_driven_unless_they_are_drafts_or_sold()
             let outcome = start(&mut yard, vehicle.id, by_ann()).await;
             let expected = match (kind, status) {
                 (_, Deleted) => Some("vehicle_not_found"),
-                (StockType::Customer | StockType::Appraisal, _) | (_, Draft | Sold | Complete) => {
+                (StockType::Customer | StockType::Appraisal, _) | (_, Draft | Sold | Complete | Closed) => {
                     Some("vehicle_status_transition_invalid")
                 }
-                (_, ForSale | Reserved | OnSite | InUse | Closed) => None,
+                (_, ForSale | Reserved | OnSite | InUse) => None,
                 other => panic!("{other:?}"),
             };
             assert_eq!(outcome.err().map(|error| code(&error)), expected, "{kind:?} {status:?}");
