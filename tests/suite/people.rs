@@ -323,6 +323,9 @@ async fn nothing_of_an_erased_person_is_left(engine: Engine) {
     let incoming = json!({"direction": "in", "channel": "sms", "body": telling()});
     shop.api.post(&format!("{by_name}/messages"), &incoming).await.created();
     let noted = path(&shop, &json!({"data": {"stock": {"notes": telling()}}})).await;
+    // The name begins a line, which JSON writes as an escape before it.
+    let lines = json!({"data": {"stock": {"notes": format!("A customer:\n{NAME}\nrang")}}});
+    let lines = path(&shop, &lines).await;
     // A lead that was deleted before.
     let former = json!({"name": NAME, "email": EMAIL, "contact": who.id, "data": {"message": telling()}});
     let former = shop.lead(&former).await;
@@ -399,6 +402,10 @@ async fn nothing_of_an_erased_person_is_left(engine: Engine) {
             .as_str()
             .unwrap()
             .starts_with("Ring …")
+    );
+    assert_eq!(
+        api.get(&lines).await.ok()["data"]["stock"]["notes"],
+        "A customer:\n…\nrang"
     );
     assert_eq!(
         api.get(&format!("{CONTACTS}/{}", bea["id"])).await.ok()["email"],

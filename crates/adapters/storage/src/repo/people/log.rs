@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::super::session::Writing;
 use super::super::size::octet_length;
 use super::super::{dialect, idempotency, list, webhooks};
-use super::{Budget, PersonalArea, PersonalTexts};
+use super::{Budget, PersonalArea, PersonalTexts, is_named_in_json};
 use crate::error::other;
 use crate::personal::{
     Erasure::{Deleted, Kept, Redacted, Sealed},
@@ -582,8 +582,7 @@ impl PersonalTexts for Events {
             return Ok(None);
         };
         for (sequence, data) in session.event_data(business, affordable).await? {
-            // Characters that JSON escapes come after a backslash.
-            if !data.contains('\\') && !person.is_certainly_in(&data) {
+            if !is_named_in_json(person, &data) {
                 continue;
             }
             let mut shown: Value = serde_json::from_str(&data).map_err(other)?;
