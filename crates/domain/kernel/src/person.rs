@@ -252,6 +252,15 @@ impl Person {
             || !self.certain_spellings.places(text).is_empty()
     }
 
+    /// Returns `true` if a text of this JSON is certain to be about the person. JSON writes a line break as an escape, whose letter
+    /// would hide where a name begins, so JSON with escapes is parsed.
+    pub fn is_certainly_in_json(&self, json: &str) -> bool {
+        if !json.contains('\\') {
+            return self.is_certainly_in(json);
+        }
+        serde_json::from_str(json).is_ok_and(|mut value: Value| self.redact_certain_value(&mut value))
+    }
+
     /// Removes the person from all texts of a value, including the names of members. Returns `false` if no text has them.
     pub fn redact_value(&self, value: &mut Value) -> bool {
         self.redact_texts(value, &|text| self.redact(text))
@@ -527,5 +536,21 @@ mod tests {
         let mut ambiguous = keys;
         ambiguous.have_ambiguous_names();
         assert!(!Person::new(&ambiguous).unwrap().is_certainly_in("see ann lee"));
+    }
+
+    #[test]
+    fn a_name_at_the_beginning_of_a_line_is_found_in_json() {
+        let mut keys = PersonKeys::new(ContactId::new(1));
+        keys.add_name("Ann Lee");
+        let person = Person::new(&keys).unwrap();
+        for (text, expected) in [
+            ("Ann Lee rang", true),
+            ("A customer:\nAnn Lee", true),
+            ("\t\"Ann Lee\"", true),
+            ("A customer:\nAnn Leeds", false),
+        ] {
+            let json = json!({"notes": text}).to_string();
+            assert_eq!(person.is_certainly_in_json(&json), expected, "{json}");
+        }
     }
 }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::super::session::Writing;
 use super::super::size::octet_length;
 use super::super::{dialect, idempotency, list, webhooks};
-use super::{Budget, PersonalArea, PersonalTexts, is_named_in_json};
+use super::{Budget, PersonalArea, PersonalTexts};
 use crate::error::other;
 use crate::personal::{
     Erasure::{Deleted, Kept, Redacted, Sealed},
@@ -582,7 +582,7 @@ impl PersonalTexts for Events {
             return Ok(None);
         };
         for (sequence, data) in session.event_data(business, affordable).await? {
-            if !is_named_in_json(person, &data) {
+            if !person.is_certainly_in_json(&data) {
                 continue;
             }
             let mut shown: Value = serde_json::from_str(&data).map_err(other)?;

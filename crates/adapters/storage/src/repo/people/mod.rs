@@ -180,15 +180,6 @@ fn area(kind: i32) -> Option<&'static dyn PersonalArea> {
     AREAS.iter().copied().find(|area| area.kind() == kind % FOUND)
 }
 
-/// Returns `true` if a text of this JSON certainly names the person. An escape such as `\n` hides where a word begins, so JSON with
-/// escapes is read.
-pub(super) fn is_named_in_json(person: &Person, json: &str) -> bool {
-    if !json.contains('\\') {
-        return person.is_certainly_in(json);
-    }
-    serde_json::from_str(json).is_ok_and(|mut value: Value| person.redact_certain_value(&mut value))
-}
-
 /// Reads the ids of linked records with the times of their creation, and records them.
 macro_rules! note_linked {
     ($session:expr, $business:expr, $keys:expr, $kind:expr, $table:ident, $created:ident, $condition:expr) => {{
@@ -256,33 +247,9 @@ macro_rules! naming_rows {
             .await?;
         let naming = rows
             .iter()
-            .filter(|(_, document)| super::super::people::is_named_in_json($person, document));
+            .filter(|(_, document)| $person.is_certainly_in_json(document));
         Ok(naming.map(|(id, _)| *id).collect())
     }};
 }
 
 pub(super) use {lock_rows, naming_rows, next_rows, note_linked};
-
-#[cfg(test)]
-mod tests {
-    use forecourt_kernel::ContactId;
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn a_name_at_the_beginning_of_a_line_is_found_in_json() {
-        let mut keys = PersonKeys::new(ContactId::new(1));
-        keys.add_name("Ann Lee");
-        let person = Person::new(&keys).unwrap();
-        for (text, expected) in [
-            ("Ann Lee rang", true),
-            ("A customer:\nAnn Lee", true),
-            ("\t\"Ann Lee\"", true),
-            ("A customer:\nAnn Leeds", false),
-        ] {
-            let json = json!({"notes": text}).to_string();
-            assert_eq!(is_named_in_json(&person, &json), expected, "{json}");
-        }
-    }
-}

@@ -6,7 +6,7 @@ use forecourt_accounts::Business;
 use forecourt_kernel::{BusinessId, Person, PersonKeys, StoreResult};
 use forecourt_reviews::{Review, ReviewError, forget_person_in_review};
 
-use super::super::people::{PersonalArea, READ_AT_ONCE, REVIEW, is_named_in_json, lock_rows, next_rows};
+use super::super::people::{PersonalArea, READ_AT_ONCE, REVIEW, lock_rows, next_rows};
 use super::super::session::Writing;
 use super::super::size::octet_length;
 use super::{ReviewRow, dialect, reviews};
@@ -93,8 +93,8 @@ impl PersonalArea for Reviews {
             let content = serde_json::to_string(&review.content).map_err(other)?;
             let data = serde_json::to_string(&review.data).map_err(other)?;
             if person.is_named(&review.content.name)
-                || is_named_in_json(person, &content)
-                || is_named_in_json(person, &data)
+                || person.is_certainly_in_json(&content)
+                || person.is_certainly_in_json(&data)
             {
                 naming.push(review.id.get());
             }
