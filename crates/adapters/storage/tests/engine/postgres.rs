@@ -660,7 +660,7 @@ fn migrations(next: &[(&str, &str, bool)]) -> TempDir {
             fs::write(migration.join("metadata.toml"), "run_in_transaction = false").unwrap();
         }
     };
-    write("2026-11-21-000000_meta", "SELECT 1", true);
+    write("2026-11-28-000000_schema", "SELECT 1", true);
     for (name, text, in_transaction) in next {
         write(name, text, *in_transaction);
     }

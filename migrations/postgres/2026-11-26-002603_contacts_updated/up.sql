@@ -1,1 +1,0 @@
-CREATE INDEX CONCURRENTLY IF NOT EXISTS contacts_updated ON contacts (business_id, updated, id);

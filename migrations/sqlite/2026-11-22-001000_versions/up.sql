@@ -1,4 +1,0 @@
--- Every record that changes has a version: 1 at first, raised by one with each change. Leads have had theirs from the start.
-ALTER TABLE contacts ADD COLUMN version INTEGER NOT NULL DEFAULT 1;
-ALTER TABLE vehicles ADD COLUMN version INTEGER NOT NULL DEFAULT 1;
-ALTER TABLE webhooks ADD COLUMN version INTEGER NOT NULL DEFAULT 1;

@@ -1,1 +1,0 @@
-CREATE INDEX articles_updated ON articles (business_id, updated);

@@ -1,1 +1,0 @@
-CREATE INDEX reviews_updated ON reviews (business_id, updated);

@@ -1,1 +1,0 @@
-CREATE INDEX contacts_updated ON contacts (business_id, updated);
