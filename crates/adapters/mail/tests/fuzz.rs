@@ -1,11 +1,11 @@
 //! Fuzz tests: any file that is imported as a mail is read or refused, and quickly.
 
-use std::{
-    env,
-    time::{Duration, Instant},
-};
+use std::time::Duration;
 
-use forecourt_kernel::testing::fuzz::{Fuzz, MAX_TIME, SECONDS, Stopwatch};
+use forecourt_kernel::{
+    stopwatch,
+    testing::fuzz::{Fuzz, MAX_TIME},
+};
 use forecourt_mail::read_mail;
 use mailparse::parse_mail;
 
@@ -65,12 +65,6 @@ const TOKENS: &[&[u8]] = &[
     b"<a#@example.com>",
 ];
 
-/// Starts a stopwatch.
-fn stopwatch() -> Stopwatch {
-    let begin = Instant::now();
-    Stopwatch::new(move || begin.elapsed(), env::var(SECONDS).ok().as_deref())
-}
-
 fn read(file: &[u8]) {
     let _ = read_mail(file);
 }
@@ -82,7 +76,7 @@ fn prove_fuzz_mime() {
         tokens: TOKENS,
         max_bytes: 1024 * 1024,
     };
-    fuzz.run(&stopwatch(), read);
+    fuzz.run(&stopwatch!(), read);
 }
 
 /// Returns a mail with nested parts.
@@ -103,15 +97,15 @@ fn encoded(words: usize) -> Vec<u8> {
 
 #[test]
 fn prove_fuzz_mime_reads_no_more_than_its_bounds() {
-    stopwatch().within(MAX_TIME, &nested(100_000), &mut read);
-    stopwatch().within(MAX_TIME, &encoded(1_000_000), &mut read);
+    stopwatch!().within(MAX_TIME, &nested(100_000), &mut read);
+    stopwatch!().within(MAX_TIME, &encoded(1_000_000), &mut read);
 }
 
 /// Proves that the test can fail: here a header is decoded without a bound on its length.
 #[test]
 #[should_panic(expected = "took")]
 fn prove_fuzz_mime_finds_what_is_quadratic() {
-    stopwatch().within(Duration::from_millis(50), &encoded(3_000), &mut |file| {
+    stopwatch!().within(Duration::from_millis(50), &encoded(3_000), &mut |file| {
         let mail = parse_mail(file).expect("it is a mail");
         assert!(mail.headers.iter().any(|header| header.get_value().len() > 1_000));
     });

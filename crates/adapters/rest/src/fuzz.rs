@@ -1,16 +1,13 @@
 //! Fuzz tests: any query or body is read or refused, and quickly.
 
-use std::{
-    env, io,
-    path::Path,
-    time::{Duration, Instant},
-};
+use std::{io, path::Path, time::Duration};
 
 use actix_web::http::header::HeaderValue;
 use forecourt_kernel::{
     Cursor, JsonExtent, ListName, Projection, Scope, View,
     bounds::{MAX_BODY_BYTES, MAX_BODY_DEPTH, MAX_BODY_VALUES, MAX_TARGET_BYTES},
-    testing::fuzz::{Fuzz, MAX_TIME, SECONDS, Stopwatch},
+    stopwatch,
+    testing::fuzz::{Fuzz, MAX_TIME},
 };
 use serde_json::Value;
 
@@ -24,12 +21,6 @@ use crate::{
 };
 
 const LIST: ListName = ListName::new("leads");
-
-/// Starts a stopwatch.
-fn stopwatch() -> Stopwatch {
-    let begin = Instant::now();
-    Stopwatch::new(move || begin.elapsed(), env::var(SECONDS).ok().as_deref())
-}
 
 /// Asserts that no input makes the server fail.
 #[track_caller]
@@ -51,7 +42,7 @@ fn fuzz_query(corpus: &[&[u8]], tokens: &[&[u8]], mut read: impl FnMut(&mut Quer
         tokens,
         max_bytes: MAX_TARGET_BYTES,
     };
-    fuzz.run(&stopwatch(), |text| {
+    fuzz.run(&stopwatch!(), |text| {
         let text = String::from_utf8_lossy(text);
         let mut query = Query::new(&text);
         read(&mut query);
@@ -230,7 +221,7 @@ fn prove_fuzz_json_extent() {
         tokens: JSON_TOKENS,
         max_bytes: MAX_BODY_BYTES,
     };
-    fuzz.run(&stopwatch(), |text| {
+    fuzz.run(&stopwatch!(), |text| {
         let extent = JsonExtent::of(text);
         if let Some(object) = no_failure(body::object(text)) {
             assert!(extent.depth <= MAX_BODY_DEPTH && extent.values <= MAX_BODY_VALUES);
@@ -259,7 +250,7 @@ fn prove_fuzz_upload_json() {
         tokens: JSON_TOKENS,
         max_bytes: MAX_BODY_BYTES,
     };
-    fuzz.run(&stopwatch(), |text| {
+    fuzz.run(&stopwatch!(), |text| {
         no_failure(extract_json(text, folder.path(), &Abandoned::default()));
     });
 }
@@ -316,10 +307,10 @@ fn prove_fuzz_multipart() {
         tokens: FORM_TOKENS,
         max_bytes: MAX_BODY_BYTES,
     };
-    fuzz.run(&stopwatch(), |text| read_form(text, folder.path()));
+    fuzz.run(&stopwatch!(), |text| read_form(text, folder.path()));
     // The cost of each part does not depend on their number, so only a few are read.
     let empty = "--b\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\n\r\n".repeat(300_000);
-    stopwatch().within(MAX_TIME, empty.as_bytes(), &mut |text| read_form(text, folder.path()));
+    stopwatch!().within(MAX_TIME, empty.as_bytes(), &mut |text| read_form(text, folder.path()));
 }
 
 /// Proves that the test can fail: a reader that looks at all parts, each on the disk.
@@ -327,7 +318,7 @@ fn prove_fuzz_multipart() {
 #[should_panic(expected = "took")]
 fn prove_fuzz_multipart_finds_what_costs_by_the_part() {
     let parts = "--b\r\n".repeat(5_000);
-    stopwatch().within(Duration::from_millis(50), parts.as_bytes(), &mut |text| {
+    stopwatch!().within(Duration::from_millis(50), parts.as_bytes(), &mut |text| {
         let parts = text.windows(5).filter(|line| line == b"--b\r\n");
         for part in parts {
             let mut file = tempfile::tempfile().expect("there is a disk");

@@ -1,18 +1,7 @@
 //! Applying any file makes a business or names every fault, in bounded time.
 
-#![expect(
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    reason = "what a parser takes is measured by the clock, for as long as the environment says"
-)]
-
-use std::{env, time::Instant};
-
 use forecourt_accounts::BusinessFile;
-use forecourt_kernel::{
-    Timestamp,
-    testing::fuzz::{Fuzz, SECONDS, Stopwatch},
-};
+use forecourt_kernel::{Timestamp, stopwatch, testing::fuzz::Fuzz};
 
 const CORPUS: &[&[u8]] = &[
     br#"{"tag": "acme", "name": "Acme Cars", "email": "office@acme.example", "country": "GB", "website": "https://acme.example",
@@ -55,12 +44,6 @@ const TOKENS: &[&[u8]] = &[
     b"\xff",
 ];
 
-/// Starts a stopwatch.
-fn stopwatch() -> Stopwatch {
-    let begin = Instant::now();
-    Stopwatch::new(move || begin.elapsed(), env::var(SECONDS).ok().as_deref())
-}
-
 #[test]
 fn prove_fuzz_business_file() {
     let fuzz = Fuzz {
@@ -69,7 +52,7 @@ fn prove_fuzz_business_file() {
         max_bytes: 256 * 1024,
     };
     let now = Timestamp::from_epoch_seconds(1_700_000_000);
-    fuzz.run(&stopwatch(), |text| {
+    fuzz.run(&stopwatch!(), |text| {
         if let Ok(file) = serde_json::from_slice::<BusinessFile>(text)
             && let Ok(business) = file.clone().apply(None, &[], now)
         {

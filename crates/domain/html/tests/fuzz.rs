@@ -1,19 +1,13 @@
 //! Any HTML is either sanitised or refused, within a bounded time, and sanitising the result again changes nothing.
 
-#![expect(
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    reason = "what a parser takes is measured by the clock, for as long as the environment says"
-)]
-
-use std::{
-    env,
-    time::{Duration, Instant},
-};
+use std::time::Duration;
 
 use ammonia::clean;
 use forecourt_html::sanitize;
-use forecourt_kernel::testing::fuzz::{Fuzz, MAX_TIME, SECONDS, Stopwatch};
+use forecourt_kernel::{
+    stopwatch,
+    testing::fuzz::{Fuzz, MAX_TIME},
+};
 
 const CORPUS: &[&[u8]] = &[
     br#"<h2>One owner</h2><p>A <b>clean</b> car, <a href="https://dvla.example/x?a=1&amp;b=2" title="x">MOT</a>.</p><ul><li>a<li>b</ul>"#,
@@ -77,12 +71,6 @@ const TOKENS: &[&[u8]] = &[
     "\u{e9}".as_bytes(),
 ];
 
-/// A running stopwatch.
-fn stopwatch() -> Stopwatch {
-    let begin = Instant::now();
-    Stopwatch::new(move || begin.elapsed(), env::var(SECONDS).ok().as_deref())
-}
-
 #[test]
 fn prove_fuzz_html() {
     let fuzz = Fuzz {
@@ -91,7 +79,7 @@ fn prove_fuzz_html() {
         // The maximum length of an article, in characters.
         max_bytes: 200_000,
     };
-    fuzz.run(&stopwatch(), |text| {
+    fuzz.run(&stopwatch!(), |text| {
         let text = String::from_utf8_lossy(text);
         if let Ok(clean) = sanitize(&text) {
             assert!(!clean.contains("<script") && !clean.contains("<style") && !clean.contains("<svg"));
@@ -114,7 +102,7 @@ fn reopening(tags: usize) -> Vec<u8> {
 
 #[test]
 fn prove_fuzz_html_reads_no_more_than_its_bounds() {
-    stopwatch().within(MAX_TIME, &reopening(20_000), &mut |text| {
+    stopwatch!().within(MAX_TIME, &reopening(20_000), &mut |text| {
         assert!(sanitize(&String::from_utf8_lossy(text)).is_err());
     });
 }
@@ -123,7 +111,7 @@ fn prove_fuzz_html_reads_no_more_than_its_bounds() {
 #[test]
 #[should_panic(expected = "took")]
 fn prove_fuzz_html_finds_what_is_quadratic() {
-    stopwatch().within(Duration::from_millis(50), &reopening(3_000), &mut |text| {
+    stopwatch!().within(Duration::from_millis(50), &reopening(3_000), &mut |text| {
         assert!(!clean(&String::from_utf8_lossy(text)).is_empty());
     });
 }

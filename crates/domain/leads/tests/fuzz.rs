@@ -1,20 +1,12 @@
 //! Any document that a caller sends is read or refused in bounded time.
 
-#![expect(
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    reason = "what a parser takes is measured by the clock, for as long as the environment says"
-)]
-
-use std::{
-    env,
-    time::{Duration, Instant},
-};
+use std::time::Duration;
 
 use forecourt_kernel::{
     Country,
     bounds::MAX_ADF_BYTES,
-    testing::fuzz::{Fuzz, MAX_TIME, SECONDS, Stopwatch},
+    stopwatch,
+    testing::fuzz::{Fuzz, MAX_TIME},
 };
 use forecourt_leads::read_adf;
 use roxmltree::Document;
@@ -75,12 +67,6 @@ const TOKENS: &[&[u8]] = &[
     b"<name part='full'>",
 ];
 
-/// Starts a stopwatch.
-fn stopwatch() -> Stopwatch {
-    let begin = Instant::now();
-    Stopwatch::new(move || begin.elapsed(), env::var(SECONDS).ok().as_deref())
-}
-
 fn read(document: &[u8]) {
     let _ = read_adf(document, Country::GB);
 }
@@ -92,7 +78,7 @@ fn prove_fuzz_adf() {
         tokens: TOKENS,
         max_bytes: MAX_ADF_BYTES,
     };
-    fuzz.run(&stopwatch(), read);
+    fuzz.run(&stopwatch!(), read);
 }
 
 /// A document for which a parser's work grows with the cube of `levels`.
@@ -103,14 +89,14 @@ fn nested(levels: usize) -> Vec<u8> {
 
 #[test]
 fn prove_fuzz_adf_reads_no_more_than_its_bounds() {
-    stopwatch().within(MAX_TIME, &nested(5_000), &mut read);
+    stopwatch!().within(MAX_TIME, &nested(5_000), &mut read);
 }
 
 /// Shows that the test can fail: here the document is parsed without being measured first.
 #[test]
 #[should_panic(expected = "took")]
 fn prove_fuzz_adf_finds_what_is_cubic() {
-    stopwatch().within(Duration::from_millis(50), &nested(600), &mut |document| {
+    stopwatch!().within(Duration::from_millis(50), &nested(600), &mut |document| {
         let text = str::from_utf8(document).expect("it is text");
         assert!(Document::parse(text).is_ok());
     });

@@ -28,6 +28,16 @@ pub struct Stopwatch {
     time: Duration,
 }
 
+/// Starts a [`Stopwatch`] by the machine's clock. It is a macro, since the domain itself reads no clock.
+#[macro_export]
+macro_rules! stopwatch {
+    () => {{
+        let begin = ::std::time::Instant::now();
+        let seconds = ::std::env::var($crate::testing::fuzz::SECONDS).ok();
+        $crate::testing::fuzz::Stopwatch::new(move || begin.elapsed(), seconds.as_deref())
+    }};
+}
+
 impl Stopwatch {
     /// A stopwatch that shows the time of `elapsed`, for a test of so many `seconds`: the value of [`SECONDS`], if it is set.
     pub fn new(elapsed: impl Fn() -> Duration + 'static, seconds: Option<&str>) -> Self {
