@@ -55,9 +55,9 @@ pub use service::{
     list_contacts, list_notes, read_contact, read_follow_blocks, read_note, reset_password, set_follow_blocks,
     update_contact,
 };
-pub use store::{ContactMailReader, ContactReader, ContactStore, LOGIN_EMAIL_RULE, LinkedLead, PastEvent, WaitingMail};
 #[cfg(feature = "mock")]
-pub use store::{MockContactReader, MockContactStore};
+pub use store::MockContactStore;
+pub use store::{ContactMailReader, ContactReader, ContactStore, LOGIN_EMAIL_RULE, LinkedLead, PastEvent, WaitingMail};
 pub use validate::{validate_contact_change, validate_new_contact, validate_note};
 pub use view::{
     ContactExport, ContactView, DuplicateAnswer, ExportedEvent, FullContact, LoginEmailed, PasswordReset,

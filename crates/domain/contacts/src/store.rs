@@ -230,25 +230,7 @@ mod mocks {
     use super::*;
 
     mock! {
-        /// A scripted [`ContactReader`].
-        pub ContactReader {}
-
-        #[async_trait]
-        impl ContactReader for ContactReader {
-            async fn contact(&mut self, business: BusinessId, id: ContactId) -> StoreResult<Option<Contact>>;
-            async fn contacts(&mut self, business: BusinessId, filter: &ContactFilter, page: &PageRequest, view: View) -> StoreResult<Page<Contact>>;
-            async fn contact_like(&mut self, business: BusinessId, probe: &DuplicateProbe) -> StoreResult<Option<ContactId>>;
-            async fn contact_notes(&mut self, business: BusinessId, contact: ContactId, page: &PageRequest) -> StoreResult<Option<Page<ContactNote>>>;
-            async fn blocked(&mut self, business: BusinessId, keys: &[BlockKey]) -> StoreResult<Vec<BlockKey>>;
-            async fn newest_contact_notes(&mut self, business: BusinessId, contact: ContactId) -> StoreResult<Vec<ContactNote>>;
-            async fn has_contact_password(&mut self, business: BusinessId, id: ContactId) -> StoreResult<bool>;
-            async fn contact_leads(&mut self, business: BusinessId, id: ContactId, after: LeadId, catalogue: &Catalogue) -> StoreResult<Vec<LinkedLead>>;
-            async fn contact_events(&mut self, business: BusinessId, id: ContactId, after: EventSequence) -> StoreResult<Vec<PastEvent>>;
-        }
-    }
-
-    mock! {
-        /// A scripted [`ContactStore`].
+        /// A scripted [`ContactStore`], and so a [`ContactReader`].
         pub ContactStore {}
 
         #[async_trait]
@@ -288,4 +270,4 @@ mod mocks {
 }
 
 #[cfg(feature = "mock")]
-pub use mocks::{MockContactReader, MockContactStore};
+pub use mocks::MockContactStore;

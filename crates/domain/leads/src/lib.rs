@@ -60,9 +60,9 @@ pub use service::{
     validate_new_lead_references, validate_vehicle,
 };
 pub use status::{LeadStatus, StatusChange, StatusMove};
-pub use store::{ConversationReader, ConversationStore, DueAssessment, DueReopening, LeadReader, LeadStore};
 #[cfg(feature = "mock")]
-pub use store::{MockLeadReader, MockLeadStore};
+pub use store::MockLeadStore;
+pub use store::{ConversationReader, ConversationStore, DueAssessment, DueReopening, LeadReader, LeadStore};
 pub use suggestion::{ContactSuggestion, SenderKeys, SuggestedBy};
 pub use vehicles::{LeadVehicle, LeadVehicleView, NamedTwice, StockVehicle, VehicleChoice, VehicleClue};
 #[cfg(feature = "openapi")]

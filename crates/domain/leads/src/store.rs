@@ -206,23 +206,7 @@ mod mocks {
     use super::*;
 
     mock! {
-        /// A scripted [`LeadReader`].
-        pub LeadReader {}
-
-        #[async_trait]
-        impl LeadReader for LeadReader {
-            async fn lead(&mut self, business: BusinessId, id: LeadId) -> StoreResult<Option<Lead>>;
-            async fn leads(&mut self, business: BusinessId, filter: &LeadFilter, page: &PageRequest) -> StoreResult<Page<Lead>>;
-            async fn lead_previews(&mut self, business: BusinessId, filter: &LeadFilter, page: &PageRequest) -> StoreResult<Page<LeadPreview>>;
-            async fn contact_exists(&mut self, business: BusinessId, id: ContactId) -> StoreResult<bool>;
-            async fn stock_vehicle(&mut self, business: BusinessId, choice: &VehicleChoice) -> StoreResult<Option<StockVehicle>>;
-            async fn vehicle_with(&mut self, business: BusinessId, clue: &VehicleClue) -> StoreResult<Option<VehicleId>>;
-            async fn lead_vehicles(&mut self, business: BusinessId, lead: LeadId, page: &PageRequest) -> StoreResult<Option<Page<LeadVehicle>>>;
-        }
-    }
-
-    mock! {
-        /// A scripted [`LeadStore`].
+        /// A scripted [`LeadStore`], and so a [`LeadReader`].
         pub LeadStore {}
 
         #[async_trait]
@@ -264,4 +248,4 @@ mod mocks {
 }
 
 #[cfg(feature = "mock")]
-pub use mocks::{MockLeadReader, MockLeadStore};
+pub use mocks::MockLeadStore;

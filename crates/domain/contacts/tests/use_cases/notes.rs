@@ -1,6 +1,6 @@
 //! `/2.0/contacts/{id}/notes`
 
-use forecourt_contacts::{ContactError, MockContactReader, list_notes};
+use forecourt_contacts::{ContactError, MockContactStore, list_notes};
 use forecourt_kernel::{ContactId, ContactNoteId, EventName, Page, PageRequest, StaffId};
 use mockall::predicate::eq;
 use serde_json::json;
@@ -95,7 +95,7 @@ async fn a_note_is_deleted_where_it_is() {
 async fn a_list_is_asked_of_the_store_as_it_was_asked_for() {
     let caller = acme_caller();
     let (ann, nobody, page) = (ContactId::new(501), ContactId::new(404), PageRequest::first());
-    let mut store = MockContactReader::new();
+    let mut store = MockContactStore::new();
     store
         .expect_contact_notes()
         .with(eq(caller.business_id()), eq(ann), eq(page.clone()))

@@ -2,7 +2,7 @@
 
 use forecourt_accounts::Caller;
 use forecourt_contacts::{
-    ContactError, ContactFilter, ContactStore as _, LinkedLead, MockContactReader, PasswordHash, PastEvent, WholeText,
+    ContactError, ContactFilter, ContactStore as _, LinkedLead, MockContactStore, PasswordHash, PastEvent, WholeText,
     export_contact, export_events, export_leads, list_contacts, read_contact,
 };
 use forecourt_kernel::{
@@ -44,7 +44,7 @@ async fn a_list_is_asked_of_the_store_as_it_was_asked_for() {
         next: Some(Cursor::at([contact.id.get()])),
         total: Some(2),
     };
-    let mut store = MockContactReader::new();
+    let mut store = MockContactStore::new();
     store
         .expect_contacts()
         .with(
@@ -194,7 +194,7 @@ async fn an_export_names_what_its_reader_may_not_see() {
 async fn the_rest_of_an_export_is_read_from_the_store_and_shown_by_scope() {
     let raw = |text: &str| RawValue::from_string(text.to_owned()).unwrap();
     let (caller, id) = (acme_caller(), ContactId::new(501));
-    let mut store = MockContactReader::new();
+    let mut store = MockContactStore::new();
     let lead = LinkedLead {
         id: LeadId::new(7),
         shown: raw(r#"{"id":7,"name":"Ann"}"#),

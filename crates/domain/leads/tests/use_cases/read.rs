@@ -1,7 +1,7 @@
 //! `GET /2.0/leads` and `GET /2.0/leads/{id}`
 
 use forecourt_kernel::{Cursor, LeadId, Page, PageRequest};
-use forecourt_leads::{LeadChanges, LeadError, LeadFilter, LeadStatus, MockLeadReader, list_leads, read_lead};
+use forecourt_leads::{LeadChanges, LeadError, LeadFilter, LeadStatus, MockLeadStore, list_leads, read_lead};
 use mockall::predicate::eq;
 
 use crate::support::{Fixture, acme_caller};
@@ -35,7 +35,7 @@ async fn a_list_is_asked_of_the_store_as_it_was_asked_for() {
         next: Some(Cursor::at([lead.id.get()])),
         total: Some(2),
     };
-    let mut store = MockLeadReader::new();
+    let mut store = MockLeadStore::new();
     store
         .expect_leads()
         .with(eq(caller.business_id()), eq(filter.clone()), eq(page.clone()))

@@ -3,9 +3,8 @@
 use forecourt_accounts::Business;
 use forecourt_kernel::{Cursor, EventName, LeadId, Page, PageRequest, StoreError, testing::FixedClock};
 use forecourt_leads::{
-    Lead, LeadChanges, LeadDraft, LeadError, LeadVehicle, LeadVehicleView, MockLeadReader, MockLeadStore, NamedTwice,
-    StockVehicle, VehicleChoice, add_lead_vehicle, create_lead, list_lead_vehicles, remove_lead_vehicle,
-    validate_vehicle,
+    Lead, LeadChanges, LeadDraft, LeadError, LeadVehicle, LeadVehicleView, MockLeadStore, NamedTwice, StockVehicle,
+    VehicleChoice, add_lead_vehicle, create_lead, list_lead_vehicles, remove_lead_vehicle, validate_vehicle,
 };
 use mockall::predicate::eq;
 use serde_json::{Value, json};
@@ -105,7 +104,7 @@ async fn a_list_is_asked_of_the_store_as_it_was_asked_for() {
         total: Some(2),
     };
     let expected = answer.clone();
-    let mut store = MockLeadReader::new();
+    let mut store = MockLeadStore::new();
     store
         .expect_lead_vehicles()
         .with(eq(caller.business_id()), eq(lead), eq(page.clone()))
