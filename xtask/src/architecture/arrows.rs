@@ -1,4 +1,5 @@
-//! Dependencies between the workspace's crates point inwards: app → adapters → domain → kernel.
+//! Dependencies between the workspace's crates point inwards: app → adapters → domain → kernel. Beside the domain are small
+//! libraries that adapters share.
 
 use std::path::Path;
 
@@ -8,6 +9,8 @@ pub(super) enum Layer<'a> {
     /// The domain crate with this folder name, which the architecture uses.
     Domain(&'a str),
     Adapter,
+    /// A library without knowledge of the domain, for adapters and the app.
+    Shared,
     App,
     /// Crates outside the product: the end-to-end tests and the tasks.
     Outside,
@@ -19,6 +22,7 @@ impl<'a> Layer<'a> {
         match folder.iter().map(|part| part.to_str()).collect::<Option<Vec<_>>>()?[..] {
             ["crates", "domain", name] => Some(Self::Domain(name)),
             ["crates", "adapters", _] => Some(Self::Adapter),
+            ["crates", "shared", _] => Some(Self::Shared),
             ["crates", "app"] => Some(Self::App),
             ["tests" | "xtask"] | ["xtask", _] => Some(Self::Outside),
             _ => None,
@@ -29,15 +33,16 @@ impl<'a> Layer<'a> {
 /// Returns the advice if a crate may not depend on another. Dependencies of a crate's tests are free, except in the domain,
 /// whose tests must also run without input and output.
 pub(super) fn remedy(from: Layer<'_>, to: Layer<'_>, for_tests: bool) -> Option<&'static str> {
-    use Layer::{Adapter, App, Domain, Outside};
+    use Layer::{Adapter, App, Domain, Outside, Shared};
     match (from, to) {
         (Domain(from), Domain(to)) => {
             (!for_tests && !domain_may_depend(from, to)).then_some("ask for what it needs through a port of its own")
         }
-        (Domain(_), Adapter | App) => Some("declare a port in the domain and implement it there"),
+        (Domain(_), Adapter | App | Shared) => Some("declare a port in the domain and implement it there"),
         (Domain(_), Outside) => Some("nothing of the product needs its tests or tasks"),
         _ if for_tests => None,
         (Adapter, Adapter) => Some("let the app wire the two, by a port of the domain"),
+        (Shared, _) => Some("keep it free of the rest of the product"),
         (Adapter, App) => Some("turn the dependency round"),
         (Adapter | App, Outside) => Some("nothing of the product needs its tests or tasks"),
         (Adapter | App | Outside, _) => None,

@@ -73,7 +73,8 @@ fn violations(workspace: &Workspace) -> Result<Vec<String>> {
                 violations.check_files(package, layer)?;
             }
             None => {
-                let remedy = "it is in no layer; move it to crates/domain, crates/adapters or crates/app";
+                let remedy =
+                    "it is in no layer; move it to crates/domain, crates/adapters, crates/shared or crates/app";
                 violations.add("dependencies point inwards", &package.name, remedy);
             }
         }

@@ -19,16 +19,17 @@ fn arrows_point_inwards() {
     const DEALERSHIP: &str = "crates/domain/dealership";
     const STORAGE: &str = "crates/adapters/storage";
     const REST: &str = "crates/adapters/rest";
+    const NET: &str = "crates/shared/net";
     const APP: &str = "crates/app";
     // Each layer with its allowed and its forbidden dependencies.
-    let rules: [(&str, &[&str], &[&str]); 13] = [
+    let rules: [(&str, &[&str], &[&str]); 14] = [
         (KERNEL, &[], &[REFERENCE, ACCOUNTS, LEADS, STORAGE]),
         (REFERENCE, &[KERNEL], &[ACCOUNTS, LEADS]),
         (ACCOUNTS, &[KERNEL, REFERENCE], &[LEADS]),
         (
             LEADS,
             &[KERNEL, ACCOUNTS, REFERENCE],
-            &[VEHICLES, DEALERSHIP, STORAGE, APP],
+            &[VEHICLES, DEALERSHIP, STORAGE, NET, APP],
         ),
         (LEADS, &["dev:crates/domain/vehicles"], &["dev:crates/adapters/storage"]),
         (VEHICLES, &[INVOICES], &[LISTINGS]),
@@ -37,10 +38,11 @@ fn arrows_point_inwards() {
         (DEALERSHIP, &[LEADS, VEHICLES, LISTINGS, INVOICES, ACCOUNTS], &[STORAGE]),
         (
             REST,
-            &[KERNEL, LEADS, DEALERSHIP, "dev:crates/adapters/storage"],
+            &[KERNEL, LEADS, DEALERSHIP, NET, "dev:crates/adapters/storage"],
             &[STORAGE, APP, "xtask"],
         ),
-        (APP, &[STORAGE, REST, LEADS], &["tests"]),
+        (NET, &[], &["crates/shared/durable", KERNEL, STORAGE, APP, "tests"]),
+        (APP, &[NET, STORAGE, REST, LEADS], &["tests"]),
         ("tests", &[APP, KERNEL], &[]),
         ("xtask", &["tests"], &[]),
     ];

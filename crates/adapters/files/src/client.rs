@@ -1,14 +1,10 @@
 //! The HTTP client for buckets.
 
-use std::{fmt, io, sync::Arc, time::Duration};
+use std::{fmt, io, time::Duration};
 
 use async_trait::async_trait;
+use forecourt_net::{ClientError, HttpOptions, http_client};
 use http_body_util::BodyExt as _;
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::{
-    client::legacy::{Client, Error, connect::HttpConnector},
-    rt::{TokioExecutor, TokioTimer},
-};
 use object_store::{
     ClientOptions,
     client::{
@@ -16,7 +12,6 @@ use object_store::{
         HttpRequestBody, HttpResponse, HttpResponseBody, HttpService,
     },
 };
-use rustls::crypto::ring;
 
 /// The maximum time for a server to accept a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -29,30 +24,22 @@ pub(crate) struct RingConnector;
 
 impl Connector for RingConnector {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
-        let tls = HttpsConnectorBuilder::new()
-            .with_provider_and_webpki_roots(Arc::new(ring::default_provider()))
-            .map_err(|error| object_store::Error::Generic {
-                store: "S3",
-                source: error.into(),
-            })?;
         let may_be_plain = options.get_config_value(&ClientConfigKey::AllowHttp).as_deref() == Some("true");
-        let schemes = if may_be_plain {
-            tls.https_or_http()
-        } else {
-            tls.https_only()
-        };
-        let mut tcp = HttpConnector::new();
-        tcp.enforce_http(false);
-        tcp.set_nodelay(true);
-        tcp.set_connect_timeout(Some(CONNECT_TIMEOUT));
-        let client = Client::builder(TokioExecutor::new())
-            .pool_timer(TokioTimer::new())
-            .build(schemes.enable_http1().wrap_connector(tcp));
+        let client = http_client(HttpOptions {
+            connect_timeout: CONNECT_TIMEOUT,
+            allow_plain: may_be_plain,
+            idle_per_host: usize::MAX,
+            extra_roots: Vec::new(),
+        });
+        let client = client.map_err(|error| object_store::Error::Generic {
+            store: "S3",
+            source: error.into(),
+        })?;
         Ok(HttpClient::new(RingClient(client)))
     }
 }
 
-struct RingClient(Client<HttpsConnector<HttpConnector>, HttpRequestBody>);
+struct RingClient(forecourt_net::HttpClient<HttpRequestBody>);
 
 impl fmt::Debug for RingClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -73,7 +60,7 @@ impl HttpService for RingClient {
 }
 
 /// Returns the kind of an error, by which object_store decides whether to repeat the request.
-fn kind(error: &Error) -> HttpErrorKind {
+fn kind(error: &ClientError) -> HttpErrorKind {
     if error.is_connect() {
         return HttpErrorKind::Connect;
     }

@@ -1,9 +1,8 @@
 //! Files in a folder.
 
 use std::{
-    fs::{DirBuilder, File, OpenOptions},
+    fs::File,
     io::{self, ErrorKind, SeekFrom},
-    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
     path::{Path, PathBuf},
     process,
     sync::atomic::{AtomicU64, Ordering},
@@ -12,6 +11,7 @@ use std::{
 
 use async_trait::async_trait;
 use bytes::BytesMut;
+use forecourt_durable::{create_file, make_folder, new_draft, sync_folder};
 use forecourt_files::{ByteRange, ContentStream, FileName, FileStore, FileStoreError, ListedFile, OpenFile};
 use forecourt_kernel::{BoxError, BusinessId, Timestamp};
 use futures_util::{StreamExt as _, stream};
@@ -78,7 +78,7 @@ impl FolderStore {
         staged.is_published = true;
         // A name is durable only with its folder, which another writer may have made a moment ago.
         for folder in [&shard, &own, &self.root] {
-            File::open(folder)?.sync_all()?;
+            sync_folder(folder)?;
         }
         Ok(())
     }
@@ -116,19 +116,13 @@ impl FolderStore {
 
     /// Returns the recorded installation, or records `installation` if there is none.
     fn claimed(&self, installation: &str) -> io::Result<String> {
-        let path = self.root.join(key::INSTALLATION);
-        let staged = self.root.join(STAGING).join(unique("installation"));
-        let mut options = OpenOptions::new();
-        let mut file = options.write(true).create_new(true).mode(0o600).open(&staged)?;
-        let written = io::Write::write_all(&mut file, installation.as_bytes()).and_then(|()| file.sync_all());
-        // The file is complete or missing, and another server may have been first.
-        let linked = written.and_then(|()| std::fs::hard_link(&staged, &path));
-        std::fs::remove_file(&staged)?;
-        match linked {
-            Ok(()) => File::open(&self.root)?.sync_all()?,
+        let draft = format!("{STAGING}/{}", unique("installation"));
+        match create_file(&self.root, key::INSTALLATION, &draft, installation.as_bytes()) {
+            // Another server was first.
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error),
+            created => created?,
         }
+        let path = self.root.join(key::INSTALLATION);
         Ok(std::fs::read_to_string(path)?.trim().to_owned())
     }
 
@@ -349,20 +343,6 @@ fn read(file: tokio::fs::File, length: u64) -> ContentStream {
     .boxed()
 }
 
-/// Makes a folder and its missing parents, durably.
-fn make_folder(path: &Path) -> io::Result<()> {
-    if path.is_dir() {
-        return Ok(());
-    }
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let parent = parent.unwrap_or(Path::new("."));
-    make_folder(parent)?;
-    match DirBuilder::new().mode(0o700).create(path) {
-        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
-        _ => File::open(parent)?.sync_all(),
-    }
-}
-
 /// Returns the names in a folder, in order; none if the folder does not exist. Our files never have names that are not UTF-8.
 fn entries(folder: &Path) -> io::Result<Vec<String>> {
     let found = match std::fs::read_dir(folder) {
@@ -381,11 +361,7 @@ fn entries(folder: &Path) -> io::Result<Vec<String>> {
 /// Writes and removes a file, and returns the file system's time of the write.
 fn probe(folder: &Path) -> io::Result<SystemTime> {
     let path = folder.join(unique("probe"));
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&path)?;
+    let mut file = new_draft(&path)?;
     let written = io::Write::write_all(&mut file, b"x").and_then(|()| file.metadata()?.modified());
     std::fs::remove_file(&path)?;
     written

@@ -10,6 +10,6 @@ mod openai;
 mod rules;
 
 pub use budget::{BudgetSpent, Budgeted, DEFAULT_DAILY_READS, DailyBudget};
+pub use forecourt_net::CertificateDer;
 pub use openai::{OpenAi, OpenAiConfig, UnusableEndpoint};
 pub use rules::Rules;
-pub use rustls::pki_types::CertificateDer;

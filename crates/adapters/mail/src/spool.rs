@@ -1,9 +1,7 @@
 //! Mails as files, for a server without SMTP.
 
 use std::{
-    fs::{DirBuilder, File, OpenOptions},
-    io::{self, Write},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    io,
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -13,6 +11,7 @@ use std::{
 };
 
 use async_trait::async_trait;
+use forecourt_durable::{create_file, sync_folder};
 use forecourt_kernel::{Mail, MailError, Mailer, Person, Timestamp};
 use mailparse::parse_mail;
 
@@ -24,7 +23,7 @@ const UNFINISHED: &str = ".unfinished";
 /// Writes each mail into a folder as an `.eml` file, which any mail program opens.
 ///
 /// The files are named so that they sort by age. Only the account that the server runs under can read them, and they are never
-/// visible half-written: a file is written under another name and then renamed, and is on disk when `send` returns.
+/// visible half-written: a file is written under another name first, and is on disk when `send` returns.
 pub struct SpoolMailer {
     folder: PathBuf,
     messages: MessageBuilder,
@@ -100,7 +99,7 @@ async fn remove(
             }
         }
         if removed > 0 {
-            File::open(folder)?.sync_all()?;
+            sync_folder(&folder)?;
         }
         Ok(removed)
     });
@@ -166,54 +165,13 @@ fn stamp(at: Timestamp) -> String {
 
 /// Creates a file with that name in `folder`, complete and durable.
 fn write(folder: &Path, name: &str, content: &[u8]) -> io::Result<()> {
-    make_folder(folder)?;
     // Its name keeps programs that watch the folder from taking it for a mail.
-    let unfinished = folder.join(format!(".{name}{UNFINISHED}"));
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&unfinished)?;
-    let written = file
-        .write_all(content)
-        .and_then(|()| file.sync_all())
-        .and_then(|()| std::fs::rename(&unfinished, folder.join(name)));
-    if written.is_err() {
-        // The first error is the one to report; the leftover is hidden and harmless.
-        let _ = std::fs::remove_file(&unfinished);
-    }
-    written?;
-    // The name is durable only with its folder, which another mail may have made a moment ago.
-    File::open(folder)?.sync_all()?;
-    folder.parent().map_or(Ok(()), sync_folder)
-}
-
-/// Makes a folder and its missing parents, durably.
-fn make_folder(path: &Path) -> io::Result<()> {
-    if path.as_os_str().is_empty() || path.is_dir() {
-        return Ok(());
-    }
-    let parent = path.parent().unwrap_or(Path::new(""));
-    make_folder(parent)?;
-    match DirBuilder::new().mode(0o700).create(path) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-        _ => sync_folder(parent),
-    }
-}
-
-/// Makes the names in a folder durable; the empty path is the current folder.
-fn sync_folder(path: &Path) -> io::Result<()> {
-    let path = if path.as_os_str().is_empty() {
-        Path::new(".")
-    } else {
-        path
-    };
-    File::open(path)?.sync_all()
+    create_file(folder, name, &format!(".{name}{UNFINISHED}"), content)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::{collections::BTreeSet, time::Duration};
+    use std::{collections::BTreeSet, fs::File, time::Duration};
 
     use super::*;
 

@@ -4,16 +4,17 @@ use std::{fmt, time::Duration};
 
 use bytes::Bytes;
 use forecourt_kernel::BusinessId;
+use forecourt_net::{BodyError, read_body};
 use forecourt_webhooks::DeliveryError;
 use http::{
     HeaderMap, HeaderValue, Request,
     header::{ACCEPT, AUTHORIZATION, HOST, RETRY_AFTER, USER_AGENT},
 };
-use http_body_util::{BodyExt, Full};
+use http_body_util::Full;
 use hyper::body::Incoming;
 use tokio::time::{Instant, timeout_at};
 
-use crate::{Config, UnusableTls, client::AGENT, connections::ConnectionPool, problem, target::Target};
+use crate::{Config, UnusableTls, connections::ConnectionPool, problem, target::Target};
 
 /// The business of connections to an API. Connections are counted by business, but reading an API is done for none.
 const NO_BUSINESS: BusinessId = BusinessId::new(0);
@@ -87,7 +88,7 @@ impl ApiClient {
         *request.uri_mut() = target.path;
         let headers = request.headers_mut();
         headers.insert(HOST, target.host);
-        headers.insert(USER_AGENT, AGENT);
+        headers.insert(USER_AGENT, forecourt_net::USER_AGENT);
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
         headers.insert(AUTHORIZATION, self.authorization.clone());
 
@@ -121,16 +122,9 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     Some(Duration::from_secs(seconds))
 }
 
-async fn read(mut body: Incoming) -> Result<Vec<u8>, DeliveryError> {
-    let mut whole = Vec::new();
-    while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| problem::of_exchange(&error))?;
-        if let Some(data) = frame.data_ref() {
-            if whole.len() + data.len() > MAX_ANSWER {
-                return Err(DeliveryError::Exchange("the answer is too long".into()));
-            }
-            whole.extend_from_slice(data);
-        }
-    }
-    Ok(whole)
+async fn read(body: Incoming) -> Result<Vec<u8>, DeliveryError> {
+    read_body(body, MAX_ANSWER).await.map_err(|error| match error {
+        BodyError::TooLong => DeliveryError::Exchange("the answer is too long".into()),
+        BodyError::Broken(error) => problem::of_exchange(&error),
+    })
 }

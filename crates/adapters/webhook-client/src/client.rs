@@ -9,6 +9,7 @@ use std::{
 use async_trait::async_trait;
 use bytes::Bytes;
 use forecourt_kernel::Moment;
+use forecourt_net::CertificateDer;
 use forecourt_webhooks::{
     Answer, Attempt, DeliveryError, KEPT_OF_A_RESPONSE, RetryAfter, SignedRequest, WebhookClient,
 };
@@ -18,7 +19,6 @@ use http::{
 };
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
-use rustls::pki_types::CertificateDer;
 use tokio::time::{Instant, timeout_at};
 
 use crate::{
@@ -27,8 +27,6 @@ use crate::{
     target::Target,
 };
 
-/// The `User-Agent` of deliveries.
-pub(crate) const AGENT: HeaderValue = HeaderValue::from_static(concat!("Forecourt/", env!("CARGO_PKG_VERSION")));
 /// The maximum timeout: longer than any sensible one for an endpoint.
 const MAX_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 /// The number of bytes of a body that are read, so that its connection can be used again. Opening another one is cheaper than
@@ -163,7 +161,7 @@ fn request(target: &Target, signed_request: SignedRequest) -> Result<Request<Ful
     *request.uri_mut() = target.path.clone();
     let headers = request.headers_mut();
     headers.insert(HOST, target.host.clone());
-    headers.insert(USER_AGENT, AGENT);
+    headers.insert(USER_AGENT, forecourt_net::USER_AGENT);
     for (name, value) in signed_request.headers {
         let unsendable = || DeliveryError::Exchange("a header cannot be sent".into());
         let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| unsendable())?;

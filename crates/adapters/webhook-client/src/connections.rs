@@ -8,7 +8,6 @@ use forecourt_webhooks::DeliveryError;
 use http::{Request, Response};
 use http_body_util::Full;
 use hyper::body::Incoming;
-use rustls::{ClientConfig, RootCertStore, crypto::ring, pki_types::CertificateDer};
 use tokio::time::{Instant, timeout};
 
 use crate::{
@@ -57,8 +56,10 @@ impl ConnectionPool {
             extra_roots,
             network,
         } = config;
+        let mut tls = forecourt_net::tls_client(extra_roots)?;
+        tls.alpn_protocols = vec![b"http/1.1".to_vec()];
         Ok(Self {
-            connector: Connector::new(network, tls(extra_roots)?, allow_insecure),
+            connector: Connector::new(network, tls, allow_insecure),
             pool: Arc::new(Pool::new(idle_per_endpoint)),
         })
     }
@@ -120,17 +121,4 @@ impl Exchange {
 /// Waits until the connection can take another request; returns true if it can.
 async fn is_ready(connection: &mut Connection) -> bool {
     connection.is_ready() || matches!(timeout(READY_WITHIN, connection.sender.ready()).await, Ok(Ok(())))
-}
-
-fn tls(extra_roots: Vec<CertificateDer<'static>>) -> Result<ClientConfig, rustls::Error> {
-    let mut roots = RootCertStore::from_iter(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
-    for root in extra_roots {
-        roots.add(root)?;
-    }
-    let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(config)
 }

@@ -23,5 +23,5 @@ mod target;
 pub use address::is_public;
 pub use api::{ApiAnswer, ApiClient, UnusableApi};
 pub use client::{Config, HttpWebhookClient, UnusableTls};
+pub use forecourt_net::CertificateDer;
 pub use network::{Network, SystemNetwork};
-pub use rustls::pki_types::CertificateDer;

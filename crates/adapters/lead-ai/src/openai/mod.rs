@@ -15,7 +15,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use forecourt_kernel::BusinessId;
 use forecourt_leads::{Analyst, AnalystError, Assessment, Conversation};
-use rustls::pki_types::CertificateDer;
+use forecourt_net::CertificateDer;
 use tokio::time::{Instant, sleep, timeout_at};
 
 pub use self::wire::UnusableEndpoint;

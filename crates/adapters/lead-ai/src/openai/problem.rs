@@ -1,16 +1,17 @@
 //! The failures of a chat endpoint. No error quotes the endpoint: some repeat the key.
 
-use std::io;
+use forecourt_kernel::BoxError;
+use forecourt_net::ClientError;
 
 /// The reason why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Problem {
     /// The host could not be reached.
     #[error("the endpoint cannot be connected to")]
-    Connect(#[source] io::Error),
+    Connect(#[source] BoxError),
     /// The connection broke.
     #[error("the exchange with the endpoint broke off")]
-    Exchange(#[source] hyper::Error),
+    Exchange(#[source] BoxError),
     /// No answer came in time.
     #[error("the endpoint did not answer in time")]
     TimedOut,
@@ -29,4 +30,14 @@ pub(crate) enum Problem {
     /// A field has a value that is not allowed.
     #[error("the model's answer has a field that cannot be used: {0}")]
     Field(&'static str),
+}
+
+impl From<ClientError> for Problem {
+    fn from(error: ClientError) -> Self {
+        if error.is_connect() {
+            Self::Connect(error.into())
+        } else {
+            Self::Exchange(error.into())
+        }
+    }
 }

@@ -20,7 +20,7 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls::{CertificateError, DigitallySignedStruct, RootCertStore, SignatureScheme};
 use tokio_postgres::config::SslMode;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
@@ -92,9 +92,7 @@ impl Security {
 
     pub(super) fn connector(&self) -> Result<MakeRustlsConnect, OpenError> {
         let provider = Arc::new(ring::default_provider());
-        let config = ClientConfig::builder_with_provider(Arc::clone(&provider))
-            .with_safe_default_protocol_versions()
-            .map_err(|error| OpenError::Tls(error.into()))?;
+        let config = forecourt_net::tls_builder().map_err(|error| OpenError::Tls(error.into()))?;
         let config = match (self.demand, &self.roots) {
             (Demand::VerifyFull, _) => config.with_root_certificates(self.trusted().map_err(OpenError::Tls)?),
             (Demand::VerifyAuthority, _) | (Demand::Require, Some(_)) => {
@@ -115,7 +113,7 @@ impl Security {
 
     fn trusted(&self) -> Result<RootCertStore, BoxError> {
         let Some(path) = &self.roots else {
-            return Ok(webpki_roots::TLS_SERVER_ROOTS.iter().cloned().collect());
+            return Ok(forecourt_net::public_roots());
         };
         let mut roots = RootCertStore::empty();
         for certificate in CertificateDer::pem_file_iter(path)? {

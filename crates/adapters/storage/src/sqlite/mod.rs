@@ -30,6 +30,7 @@ use diesel::RunQueryDsl as _;
 use diesel::dsl::sql;
 use diesel::sql_types::Text;
 use diesel_async::SimpleAsyncConnection as _;
+use forecourt_durable::make_folder;
 use forecourt_kernel::{BoxError, BusinessId, StoreResult};
 use tokio::task::spawn_blocking;
 
@@ -46,7 +47,7 @@ use crate::state::DatabaseState;
 use crate::totals::Totals;
 use crate::version_check::{LEAST_VERSION, VersionCheck};
 use conn::{Link, Role};
-use identity::{Identity, make_folder};
+use identity::Identity;
 use readers::Readers;
 use writer::WriterHandle;
 
