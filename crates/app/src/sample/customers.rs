@@ -10,7 +10,7 @@ use rand::{Rng, RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 use super::{
     Period,
     people::{Person, STREETS, TOWNS, TRADES, TYPES, landline, mobile},
-    pick::{any, chance, one, weighted},
+    pick::{any, chance, one, weighted, when},
 };
 
 const DAY: i64 = 86_400;
@@ -66,35 +66,19 @@ impl Customers {
         let kind = *weighted(rng, &TYPES);
         let person = Person::random(rng);
         let in_business = kind != ContactType::Customer || chance(rng, 6);
-        let company = if in_business {
-            format!("{} {}", person.last_name, one(rng, &TRADES))
-        } else {
-            String::new()
-        };
-        let email = if chance(rng, 88) {
-            person.email(rng)
-        } else {
-            String::new()
-        };
+        let company = when(in_business, &format!("{} {}", person.last_name, one(rng, &TRADES)));
+        let email = when(chance(rng, 88), &person.email(rng));
         ContactDraft {
             site: *one(rng, &self.sites),
             types: vec![kind],
-            vat: if in_business && chance(rng, 60) {
-                vat(rng)
-            } else {
-                String::new()
-            },
+            vat: when(in_business && chance(rng, 60), &vat(rng)),
             address: if chance(rng, 75) {
                 address(rng)
             } else {
                 Address::default()
             },
-            telephone: if chance(rng, 30) { landline(rng) } else { String::new() },
-            mobile: if email.is_empty() || chance(rng, 80) {
-                mobile(rng)
-            } else {
-                String::new()
-            },
+            telephone: when(chance(rng, 30), &landline(rng)),
+            mobile: when(email.is_empty() || chance(rng, 80), &mobile(rng)),
             dob: if chance(rng, 45) { birthday(rng) } else { None },
             license: if chance(rng, 45) && changed {
                 license(rng, &self.staff, updated)

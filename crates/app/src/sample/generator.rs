@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::{
     known::{ExistingRecords, KnownVehicle},
     people::{Person, landline, mobile},
-    pick::{any, chance, one, weighted},
+    pick::{any, chance, one, weighted, when},
     texts::{CARS, CHANNELS, DAYS, JUNK, NEW, OLD, SCRIPTS, Script, Words},
 };
 
@@ -214,14 +214,10 @@ impl Generator {
         // Only leads that the AI has read can have become junk because of it.
         let read = junk || chance(rng, 90);
         let oral = matches!(channel, LeadChannel::Phone | LeadChannel::Sms | LeadChannel::Whatsapp);
-        let email = if oral && chance(rng, 70) {
-            String::new()
-        } else {
-            person.email(rng)
-        };
+        let email = when(!oral || chance(rng, 30), &person.email(rng));
         let reachable_by_mail = !email.is_empty() && chance(rng, 28);
-        let phone = if chance(rng, 22) { landline(rng) } else { String::new() };
-        let mobile = if reachable_by_mail { String::new() } else { mobile(rng) };
+        let phone = when(chance(rng, 22), &landline(rng));
+        let mobile = when(!reachable_by_mail, &mobile(rng));
         // A known contact writes from their usual addresses.
         let (email, phone, mobile) = match &known {
             Some(contact) => (contact.email.clone(), contact.telephone.clone(), contact.mobile.clone()),
@@ -238,11 +234,10 @@ impl Generator {
             status,
             rating: Rating::new(script.rating).filter(|_| read),
             summary: read.then(|| words.fill(script.summary)),
-            session: if channel == LeadChannel::Website {
-                session(rng)
-            } else {
-                String::new()
-            },
+            session: when(
+                channel == LeadChannel::Website,
+                &format!("{:016x}", rng.random::<u64>()),
+            ),
             assign: assigned(rng, status, &self.staff),
             tags: tags(rng, &self.tags),
             stat: !junk,
@@ -259,10 +254,6 @@ fn detail(detail: &Detail<'_>) -> LeadData {
     let text = serde_json::to_string(detail);
     // Each text by itself is valid JSON, and far below the limit.
     text.and_then(|text| serde_json::from_str(&text)).unwrap_or_default()
-}
-
-fn session(rng: &mut impl Rng) -> String {
-    format!("{:016x}", rng.random::<u64>())
 }
 
 /// Returns the types of an enquiry. Some are about finance as well.

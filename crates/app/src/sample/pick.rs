@@ -29,6 +29,11 @@ pub(super) fn any<'a, T>(rng: &mut impl Rng, list: &'a [T]) -> Option<&'a T> {
     (!list.is_empty()).then(|| one(rng, list))
 }
 
+/// Returns the text if `yes`, else none.
+pub(super) fn when(yes: bool, text: &str) -> String {
+    if yes { text.to_owned() } else { String::new() }
+}
+
 /// Returns true with a probability of `percent` in a hundred.
 pub(super) fn chance(rng: &mut impl Rng, percent: u32) -> bool {
     rng.random_range(0..100) < percent

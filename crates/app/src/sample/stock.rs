@@ -16,13 +16,13 @@ use forecourt_dealership::Loaded;
 use forecourt_kernel::{Country, StaffId, Timestamp};
 use forecourt_reference::{Catalogue, StockType, TagChoice, VehicleClass};
 use forecourt_vehicles::{
-    AppraisalOffer, ChannelOptions, Data, Media, PlatformA, Setting, VehicleDraft, VehicleStatus, WordOrEmpty, YesNo,
+    AppraisalOffer, ChannelOptions, Data, Lookup, Media, PlatformA, Setting, VehicleDraft, VehicleStatus, WordOrEmpty,
+    YesNo,
 };
 use rand::{Rng, RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 
 use self::{
     build::{Build, Lists},
-    past::Tests,
     trade::Terms,
     words::{APPRAISALS, CLASSES, COURTESY, COURTESY_CLASSES, CUSTOMERS, KINDS, NEW_STOCK, OLD_STOCK},
 };
@@ -141,10 +141,8 @@ impl Stock {
             now: self.period.end(),
             locations: &self.locations,
             known: &self.known,
-            auctions: self.catalogue.channels.iter().any(|channel| channel.id == "platform_b"),
         };
-        let tests = Tests::random(rng, &build);
-        let history = past::history(rng, &build, tests.as_ref(), lists);
+        let history = past::history(rng, &build, lists);
         let stock_type = matches!(kind, StockType::InStock | StockType::ToOrder);
         let written = stock_type && (status != VehicleStatus::Draft || chance(rng, 50));
         let mut data = Box::new(Data {
@@ -153,12 +151,8 @@ impl Stock {
             stock: trade::stock(rng, &build, &terms),
             setting: setting(rng, &terms),
             spec: figures::spec(&build),
-            appraisal: if kind == StockType::Appraisal {
-                trade::appraisal(rng, &terms)
-            } else {
-                forecourt_vehicles::Appraisal::default()
-            },
-            lookup: past::lookup(rng, &build, tests, history.previous_owner.unwrap_or(0)),
+            appraisal: trade::appraisal(rng, &terms),
+            lookup: Lookup::default(),
             history,
         });
         data.derive_values();

@@ -16,7 +16,7 @@ use super::{
         UPHOLSTERY, WHEELBASES,
     },
 };
-use crate::sample::pick::{any, chance, one, weighted};
+use crate::sample::pick::{any, chance, one, weighted, when};
 
 const YEAR: u32 = 365;
 
@@ -196,11 +196,10 @@ impl Build {
             drivetrain: lists.word(self.drivetrain()),
             seats: some(model.seats),
             doors: some(model.doors),
-            wheelbase: if class == VehicleClass::Van && model.body != "Pickup" {
-                (*weighted(rng, &WHEELBASES)).to_owned()
-            } else {
-                String::new()
-            },
+            wheelbase: when(
+                class == VehicleClass::Van && model.body != "Pickup",
+                *weighted(rng, &WHEELBASES),
+            ),
             cab_type: cab(class, model.body).to_owned(),
             mileage: self.mileage,
             registered: (!self.is_new() && self.engine.power != Power::None).then(|| date(self.registered)),
@@ -212,27 +211,11 @@ impl Build {
                 VehicleClass::Truck => "18 to 26 Tonnes".to_owned(),
                 _ => String::new(),
             },
-            driver_position: if driven && !self.is_machine() { "Right" } else { "" }.to_owned(),
-            interior_upholstery: match class {
-                VehicleClass::Car | VehicleClass::Crossover => (*weighted(rng, &UPHOLSTERY)).to_owned(),
-                _ if driven && !self.is_machine() => "Cloth".to_owned(),
-                _ => String::new(),
-            },
-            interior_colour: if driven {
-                (*weighted(rng, &INTERIOR_COLOURS)).to_owned()
-            } else {
-                String::new()
-            },
-            exterior_finish: if self.is_machine() {
-                String::new()
-            } else {
-                (*weighted(rng, &FINISHES)).to_owned()
-            },
-            group: if chance(rng, 12) {
-                (*one(rng, &GROUPS)).to_owned()
-            } else {
-                String::new()
-            },
+            driver_position: when(driven && !self.is_machine(), "Right"),
+            interior_upholstery: when(driven && !self.is_machine(), *weighted(rng, &UPHOLSTERY)),
+            interior_colour: when(driven, *weighted(rng, &INTERIOR_COLOURS)),
+            exterior_finish: when(!self.is_machine(), *weighted(rng, &FINISHES)),
+            group: when(chance(rng, 12), *one(rng, &GROUPS)),
             hour: self.hours.map(|hours| hours.to_string()).unwrap_or_default(),
             bedroom_layout: if camping {
                 lists.read::<BedroomLayouts>(bedroom)

@@ -5,9 +5,9 @@ use forecourt_contacts::ContactType;
 use forecourt_kernel::{Line, Money, Timestamp};
 use forecourt_reference::{StockType, VehicleClass};
 use forecourt_vehicles::{
-    Appraisal, AppraisalCalculation, AppraisalConfirm, AppraisalDetails, AuctionType, ContactIdText, CostRow,
-    CostRowId, CostRows, Data, LocationId, Reservation, ReservationMethod, Reservations, Sale, Stock as StockData,
-    Text, VehicleStatus, WordOrEmpty,
+    Appraisal, AppraisalCalculation, AppraisalConfirm, AppraisalDetails, ContactIdText, CostRow, CostRowId, CostRows,
+    Data, LocationId, Reservation, ReservationMethod, Reservations, Sale, Stock as StockData, VehicleStatus,
+    WordOrEmpty,
 };
 use rand::{Rng, RngExt};
 
@@ -20,7 +20,7 @@ use super::{
 };
 use crate::sample::{
     known::{ExistingRecords, KnownContact},
-    pick::{any, chance, one, weighted},
+    pick::{any, chance, one, weighted, when},
 };
 
 const YEAR: i64 = 365;
@@ -88,8 +88,6 @@ pub(super) struct Terms<'a> {
     /// Ids of the business's locations.
     pub(super) locations: &'a [String],
     pub(super) known: &'a ExistingRecords,
-    /// True if it may be auctioned on platform_b.
-    pub(super) auctions: bool,
 }
 
 impl Terms<'_> {
@@ -122,19 +120,12 @@ pub(super) fn stock(rng: &mut impl Rng, build: &Build, terms: &Terms<'_>) -> Sto
         location: WordOrEmpty(location(rng, terms)),
         notes: match terms.kind {
             StockType::Customer => (*one(rng, &JOBS)).to_owned().into(),
-            _ if chance(rng, 15) => (*one(rng, &NOTES)).to_owned().into(),
-            _ => Text::default(),
+            _ => when(chance(rng, 15), *one(rng, &NOTES)).into(),
         },
-        engine_number: if build.engine.cc > 0 && chance(rng, 60) {
-            format!("E{:08}", rng.random_range(0..100_000_000))
-        } else {
-            String::new()
-        },
-        key_number: if build.engine.power != Power::None && chance(rng, 60) {
-            format!("K{:04}", rng.random_range(0..10_000))
-        } else {
-            String::new()
-        },
+        key_number: when(
+            build.engine.power != Power::None,
+            &format!("K{:04}", rng.random_range(0..10_000)),
+        ),
         vin: WordOrEmpty(vin),
         ..StockData::default()
     };
@@ -158,13 +149,9 @@ fn offer(rng: &mut impl Rng, build: &Build, terms: &Terms<'_>, stock: &mut Stock
     let &Terms { price, status, .. } = terms;
     let priced = status != VehicleStatus::Draft || chance(rng, 60);
     let nearly_new = i64::from(build.age()) < 2 * YEAR;
+    let qualifies = build.is_commercial() || build.is_new();
     stock.vat = if build.is_commercial() { "Ex VAT" } else { "Inc VAT" }.to_owned();
-    stock.vat_pricing = if build.is_commercial() || build.is_new() {
-        "VAT Qualifying"
-    } else {
-        "Marginal"
-    }
-    .to_owned();
+    stock.vat_pricing = if qualifies { "VAT Qualifying" } else { "Marginal" }.to_owned();
     if build.is_new() {
         stock.stock_quantity = Some(rng.random_range(1..5));
     }
@@ -189,14 +176,6 @@ fn offer(rng: &mut impl Rng, build: &Build, terms: &Terms<'_>, stock: &mut Stock
     }
     if chance(rng, 15) {
         stock.price_reserve = pounds(*one(rng, &[99, 199, 250, 500]));
-    }
-    if terms.auctions && priced && terms.kind == StockType::InStock && chance(rng, 3) {
-        let kind = *one(rng, &[AuctionType::LiveAuction, AuctionType::AuctionWithBuyNow]);
-        stock.price_auction_platform_b_type = WordOrEmpty(Some(kind));
-        stock.price_auction_start = pounds(price / 2);
-        stock.price_auction_reserve = pounds(price * 85 / 100);
-        stock.price_auction_buy_now = pounds(price).filter(|_| kind == AuctionType::AuctionWithBuyNow);
-        stock.price_auction_duration = "7 days".to_owned();
     }
 }
 
@@ -271,8 +250,11 @@ fn costs(rng: &mut impl Rng, bought: NaiveDate, ready: NaiveDate) -> CostRows {
     CostRows(rows.collect())
 }
 
-/// Returns the state of the appraisal of a vehicle on offer.
+/// Returns the state of the appraisal, if it is a vehicle on offer.
 pub(super) fn appraisal(rng: &mut impl Rng, terms: &Terms<'_>) -> Appraisal {
+    if terms.kind != StockType::Appraisal {
+        return Appraisal::default();
+    }
     let seller = terms.contact(rng, &[ContactType::Customer]);
     let mut appraisal = Appraisal {
         details: AppraisalDetails {

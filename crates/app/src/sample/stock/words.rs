@@ -3,7 +3,6 @@
 use forecourt_reference::{StockType, VehicleClass};
 use forecourt_vehicles::VehicleStatus;
 
-use super::models::Measures;
 use crate::sample::{data::tables, pick::Weighted};
 
 tables! { "words.txt":
@@ -46,6 +45,4 @@ tables! { "words.txt":
     CUSTOMERS: Weighted<VehicleStatus>,
     COURTESY: Weighted<VehicleStatus>,
     APPRAISALS: Weighted<VehicleStatus>,
-    /// Sizes by class and body; `None` stands for all others.
-    SIZES: (Option<VehicleClass>, Option<&'static str>, Measures),
 }
