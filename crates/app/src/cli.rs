@@ -1,11 +1,8 @@
 //! The command line: its commands and options, and their help.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{ffi::OsString, path::PathBuf, process::ExitCode};
 
-use clap::{
-    Arg, ArgAction, ArgGroup, ArgMatches, Args, Command as Clap, FromArgMatches, Parser, Subcommand, ValueHint,
-    error::ErrorKind,
-};
+use clap::{ArgGroup, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueHint, error::ErrorKind};
 use clap_complete::Shell;
 use forecourt_accounts::KeyId;
 use forecourt_kernel::{Date, EventName, Scope, ScopeSet, Timestamp};
@@ -14,7 +11,7 @@ use ipnet::IpNet;
 
 use crate::{
     output,
-    settings::{self, LISTEN_SECRET_VARIABLE, Offer, Options, Setting, TABLE, TOKEN_VARIABLE},
+    settings::{self, LISTEN_SECRET_VARIABLE, Options, TOKEN_VARIABLE},
 };
 
 /// The longest overlap of a key and its successor, in hours: ten years.
@@ -32,14 +29,43 @@ Every setting is an environment variable, most are an option of `forecourt serve
 password is no option, since a list of processes would show it: DATABASE_URL says where the records are, or DATABASE_URL_FILE which \
 file holds that.";
 
+const SERVE_EXAMPLES: &str = "
+Examples:
+  forecourt serve --bind 0.0.0.0:8080 --public-url https://api.dealer.example
+  DATABASE_URL=postgres://forecourt@db/forecourt FORECOURT_SECRET_KEY_FILE=/run/secrets/key forecourt serve";
+
+const SETTINGS_HEADING: &str = "Settings that every command takes";
+
 /// An open dealership-management server: one binary, one REST API, no other service needed to start.
 #[derive(Debug, Parser)]
 #[command(name = "forecourt", version, after_help = EXAMPLES, max_term_width = 120)]
 pub(crate) struct Cli {
-    #[command(flatten)]
-    pub(crate) everywhere: EverywhereOptions,
+    /// A TOML file with settings: their names in lower case, with or without forecourt_
+    #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = SETTINGS_HEADING)]
+    pub(crate) config: Option<PathBuf>,
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+/// Parses a command line, with the options that give settings.
+///
+/// # Errors
+/// Clap's answer, for [`answer`].
+pub(crate) fn parse(
+    words: impl IntoIterator<Item = impl Into<OsString> + Clone>,
+) -> Result<(Cli, Options), clap::Error> {
+    let matches = declaration().try_get_matches_from(words)?;
+    Ok((Cli::from_arg_matches(&matches)?, settings::given(&matches)))
+}
+
+/// Returns the declaration of the command line: [`Cli`], with options for settings.
+pub(crate) fn declaration() -> clap::Command {
+    let everywhere = settings::options(true).map(|option| option.help_heading(SETTINGS_HEADING));
+    Cli::command().args(everywhere).mut_subcommand("serve", |serve| {
+        let options = settings::options(false).map(|option| option.help_heading("Settings"));
+        let help = format!("{}{SERVE_EXAMPLES}", settings::secrets_help());
+        serve.args(options).after_help(help)
+    })
 }
 
 /// Answers a command line that requests help or the version, or is invalid.
@@ -75,8 +101,12 @@ fn fault_of(answer: &clap::Error) -> String {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Apply pending migrations, then serve the API and do the background work, until SIGTERM or Ctrl-C
-    #[command(after_help = serve_help())]
-    Serve(ServeArgs),
+    Serve {
+        /// On a database without a business first make a sample dealership and a key with every scope, and print requests
+        /// to try
+        #[arg(long)]
+        demo: bool,
+    },
     /// Apply pending migrations and exit
     #[command(after_help = "\
 `forecourt serve` and the commands that need the database do this by themselves. Run it apart to change the schema before \
@@ -146,17 +176,6 @@ Examples:
 Example:
   FORECOURT_PUBLIC_URL=https://api.dealer.example forecourt openapi > openapi.json")]
     Openapi,
-}
-
-/// The options of `serve`.
-#[derive(Debug, Args)]
-pub(crate) struct ServeArgs {
-    /// On a database without a business first make a sample dealership and a key with every scope, and print requests
-    /// to try
-    #[arg(long)]
-    pub(crate) demo: bool,
-    #[command(flatten)]
-    pub(crate) settings: ServeOptions,
 }
 
 /// The commands on businesses.
@@ -432,113 +451,6 @@ pub(crate) struct Format {
     pub(crate) json: bool,
 }
 
-/// The settings that every command takes as options.
-#[derive(Debug, Default)]
-pub(crate) struct EverywhereOptions {
-    /// The settings file.
-    pub(crate) config: Option<PathBuf>,
-    /// The texts of the settings.
-    pub(crate) options: Options,
-}
-
-/// The settings that `serve` takes as options.
-#[derive(Debug, Default)]
-pub(crate) struct ServeOptions(pub(crate) Options);
-
-impl Args for EverywhereOptions {
-    fn augment_args(command: Clap) -> Clap {
-        let config = Arg::new("config")
-            .long("config")
-            .value_name("FILE")
-            .help("A TOML file with settings: their names in lower case, with or without forecourt_")
-            .value_parser(clap::value_parser!(PathBuf))
-            .value_hint(ValueHint::FilePath);
-        let heading = "Settings that every command takes";
-        let command = command.arg(config.global(true).help_heading(heading));
-        offered(Offer::Everywhere).fold(command, |command, setting| {
-            command.arg(option(setting).global(true).help_heading(heading))
-        })
-    }
-
-    fn augment_args_for_update(command: Clap) -> Clap {
-        Self::augment_args(command)
-    }
-}
-
-impl FromArgMatches for EverywhereOptions {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        Ok(Self {
-            config: matches.get_one("config").cloned(),
-            options: given(matches, Offer::Everywhere),
-        })
-    }
-
-    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        *self = Self::from_arg_matches(matches)?;
-        Ok(())
-    }
-}
-
-impl Args for ServeOptions {
-    fn augment_args(command: Clap) -> Clap {
-        offered(Offer::Serve).fold(command, |command, setting| {
-            command.arg(option(setting).help_heading("Settings"))
-        })
-    }
-
-    fn augment_args_for_update(command: Clap) -> Clap {
-        Self::augment_args(command)
-    }
-}
-
-impl FromArgMatches for ServeOptions {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        Ok(Self(given(matches, Offer::Serve)))
-    }
-
-    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        *self = Self::from_arg_matches(matches)?;
-        Ok(())
-    }
-}
-
-fn offered(offer: Offer) -> impl Iterator<Item = &'static Setting> {
-    TABLE.iter().filter(move |setting| setting.offer == offer)
-}
-
-/// Returns a setting as an option. Its text is validated with those of the other sources, not here.
-fn option(setting: &'static Setting) -> Arg {
-    let arg = Arg::new(setting.key)
-        .long(setting.option())
-        .value_name(setting.placeholder)
-        .help(setting.described())
-        .action(ArgAction::Set);
-    if setting.switch {
-        arg.num_args(0..=1).require_equals(true).default_missing_value("true")
-    } else {
-        arg
-    }
-}
-
-fn given(matches: &ArgMatches, offer: Offer) -> Options {
-    let text = |setting: &'static Setting| Some((setting.key, matches.get_one::<String>(setting.key)?.clone()));
-    offered(offer).filter_map(text).collect()
-}
-
-/// Returns the help on settings that `serve` does not take as options, since a list of processes would show them.
-fn serve_help() -> String {
-    let mut help = "Settings by environment or file only:\n".to_owned();
-    for setting in offered(Offer::Nowhere) {
-        help.push_str(&format!("  {}\n          {}\n", setting.variable, setting.described()));
-    }
-    help.push_str(
-        "\nExamples:
-  forecourt serve --bind 0.0.0.0:8080 --public-url https://api.dealer.example
-  DATABASE_URL=postgres://forecourt@db/forecourt FORECOURT_SECRET_KEY_FILE=/run/secrets/key forecourt serve",
-    );
-    help
-}
-
 fn receiver(text: &str) -> Result<TargetUrl, String> {
     TargetUrl::parse(text, true).map_err(|_| "must be an http or https URL without a user name or password".to_owned())
 }
@@ -582,32 +494,32 @@ fn moment(text: &str) -> Result<Timestamp, String> {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
+    fn parse_with_options(line: &str) -> Result<(Cli, Options), ErrorKind> {
+        super::parse(line.split(' ')).map_err(|error| error.kind())
+    }
+
     fn parse(line: &str) -> Result<Cli, ErrorKind> {
-        Cli::try_parse_from(line.split(' ')).map_err(|error| error.kind())
+        parse_with_options(line).map(|(cli, _)| cli)
     }
 
     #[test]
     fn the_declaration_is_sound() {
-        Cli::command().debug_assert();
+        declaration().debug_assert();
     }
 
     #[test]
     fn settings_are_options_of_serve_and_some_of_all() {
-        let cli = parse("forecourt --data-dir a serve --bind 127.0.0.1:1 --log-format json --demo").unwrap();
-        let Command::Serve(ServeArgs { demo, settings }) = cli.command else {
-            panic!("another command")
-        };
-        assert!(demo);
-        assert_eq!(settings.0, [("bind", "127.0.0.1:1".to_owned())].into());
-        let everywhere = [("data_dir", "a".to_owned()), ("log_format", "json".to_owned())];
-        assert_eq!(cli.everywhere.options, everywhere.into());
+        let line = "forecourt --data-dir a serve --bind 127.0.0.1:1 --log-format json --demo";
+        let (cli, options) = parse_with_options(line).unwrap();
+        assert!(matches!(cli.command, Command::Serve { demo: true }));
+        let expected = [("bind", "127.0.0.1:1"), ("data_dir", "a"), ("log_format", "json")];
+        let owned = |(id, text): (&str, &str)| (id.to_owned(), text.to_owned());
+        assert_eq!(options, expected.map(owned).into());
 
-        let cli = parse("forecourt key list --config c.toml").unwrap();
-        assert_eq!(cli.everywhere.config, Some("c.toml".into()));
+        let (cli, options) = parse_with_options("forecourt key list --config c.toml").unwrap();
+        assert_eq!((cli.config, options), (Some("c.toml".into()), Options::new()));
         assert_eq!(
             parse("forecourt key list --bind 127.0.0.1:1").unwrap_err(),
             ErrorKind::UnknownArgument
@@ -642,11 +554,9 @@ mod tests {
     #[test]
     fn a_switch_stands_alone_or_takes_a_value() {
         for (given, expected) in [("", "true"), ("=false", "false")] {
-            let cli = parse(&format!("forecourt serve --webhook-allow-insecure-targets{given}")).unwrap();
-            let Command::Serve(ServeArgs { settings, .. }) = cli.command else {
-                panic!("another command")
-            };
-            assert_eq!(settings.0["webhook_allow_insecure_targets"], expected);
+            let line = format!("forecourt serve --webhook-allow-insecure-targets{given}");
+            let (_, options) = parse_with_options(&line).unwrap();
+            assert_eq!(options["webhook_allow_insecure_targets"], expected);
         }
     }
 
@@ -740,7 +650,7 @@ mod tests {
 
     #[test]
     fn a_command_line_that_makes_no_sense_is_reported_in_one_line() {
-        let fault = |line: &str| fault_of(&Cli::try_parse_from(line.split(' ')).unwrap_err());
+        let fault = |line: &str| fault_of(&super::parse(line.split(' ')).unwrap_err());
         assert_eq!(
             fault("forecourt key create --no-business --scopes leads:fly"),
             r#"invalid value 'leads:fly' for '--scopes <SCOPES>': unknown scope "leads:fly""#
@@ -755,27 +665,23 @@ mod tests {
 
     #[test]
     fn help_lists_every_setting_with_its_variable() {
-        let mut command = Cli::command();
+        let mut command = declaration();
+        command.build();
         let help = command
             .find_subcommand_mut("serve")
             .unwrap()
             .render_long_help()
             .to_string();
-        let words: Vec<_> = help.split_whitespace().collect();
-        let root = Cli::command().render_long_help().to_string();
-        for setting in TABLE {
-            let alone = format!("{}]", setting.variable);
-            assert!(
-                words.contains(&alone.as_str()) || words.contains(&setting.variable) || root.contains(&alone),
-                "{}",
-                setting.variable
-            );
+        let words: Vec<_> = help.split([' ', '\n', ']']).collect();
+        for setting in settings::declared() {
+            let variable = setting.get_env().unwrap().to_str().unwrap();
+            assert!(words.contains(&variable), "{variable}");
         }
     }
 
     #[test]
     fn every_command_teaches() {
-        for command in Cli::command().get_subcommands() {
+        for command in declaration().get_subcommands() {
             assert!(command.get_about().is_some(), "{}", command.get_name());
         }
     }

@@ -25,18 +25,16 @@ mod memory;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 #[cfg(feature = "mimalloc")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let cli = match cli::Cli::try_parse() {
-        Ok(cli) => cli,
+    let (cli, options) = match cli::parse(std::env::args_os()) {
+        Ok(parsed) => parsed,
         Err(answer) => return cli::answer(&answer),
     };
-    match commands::run(cli) {
+    match commands::run(cli, options) {
         Ok(()) => ExitCode::SUCCESS,
         // The output's reader has closed it.
         Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,

@@ -206,7 +206,7 @@ pub(crate) async fn open_database(
         policy: settings.webhook_policy(),
         watcher: None,
         files: file_addresses(settings),
-        mails_per_day: settings.mails_per_business_per_day.0,
+        mails_per_day: settings.mails_per_business_per_day,
     }))
 }
 
@@ -224,7 +224,7 @@ pub(crate) fn database(
         policy: settings.webhook_policy(),
         watcher: Some(watcher),
         files: file_addresses(settings),
-        mails_per_day: settings.mails_per_business_per_day.0,
+        mails_per_day: settings.mails_per_business_per_day,
     })
 }
 
@@ -311,7 +311,7 @@ pub(crate) fn mailer(settings: &Settings) -> Result<Arc<dyn Mailer>, WiringError
     let messages = messages(settings).map_err(WiringError::Sender)?;
     Ok(match &settings.smtp_url {
         Some(url) => {
-            let mailer = SmtpMailer::new(url.0.reveal(), messages).map_err(WiringError::Smtp)?;
+            let mailer = SmtpMailer::new(url.reveal(), messages).map_err(WiringError::Smtp)?;
             Arc::new(CountedMailer(mailer))
         }
         None => Arc::new(CountedMailer(SpoolMailer::new(settings.mail_folder(), messages))),
@@ -321,7 +321,7 @@ pub(crate) fn mailer(settings: &Settings) -> Result<Arc<dyn Mailer>, WiringError
 fn messages(settings: &Settings) -> Result<MessageBuilder, InvalidSender> {
     let from = |sender: &str| MessageBuilder::new(sender, Arc::new(SystemClock), Arc::new(SystemRandom));
     if let Some(sender) = &settings.mail_from {
-        return from(&sender.0);
+        return from(sender);
     }
     let host = Url::parse(&settings.base_url(settings.bind))
         .ok()
@@ -336,7 +336,7 @@ fn messages(settings: &Settings) -> Result<MessageBuilder, InvalidSender> {
 /// [`WiringError::Redis`].
 pub(crate) fn counters(settings: &Settings) -> Result<Arc<dyn RateCounters>, WiringError> {
     Ok(match &settings.redis_url {
-        Some(url) => Arc::new(RedisRateCounters::connect(url.0.reveal()).map_err(WiringError::Redis)?),
+        Some(url) => Arc::new(RedisRateCounters::connect(url.reveal()).map_err(WiringError::Redis)?),
         None => Arc::new(LocalRateCounters::default()),
     })
 }
@@ -365,9 +365,9 @@ const MAX_READING_TIME: Duration = Duration::from_secs(80);
 pub(crate) fn analyst(settings: &Settings) -> Result<Option<Arc<dyn Analyst>>, WiringError> {
     let (url, model) = match (settings.lead_ai, &settings.lead_ai_url, &settings.lead_ai_model) {
         (LeadAi::Rules, ..) => return Ok(Some(Arc::new(Rules::new()))),
-        (LeadAi::OpenAi, Some(url), Some(model)) => (url, model),
+        (LeadAi::Openai, Some(url), Some(model)) => (url, model),
         // Settings that describe a model's endpoint incompletely are refused.
-        (LeadAi::Off | LeadAi::OpenAi, ..) => return Ok(None),
+        (LeadAi::Off | LeadAi::Openai, ..) => return Ok(None),
     };
     let key = settings.lead_ai_key.as_ref().map(|key| key.reveal().clone());
     let timeout = Duration::from_secs(settings.lead_ai_timeout_seconds.get().into());
@@ -375,7 +375,7 @@ pub(crate) fn analyst(settings: &Settings) -> Result<Option<Arc<dyn Analyst>>, W
         request_timeout: timeout,
         // A second request may follow an unusable answer.
         total_timeout: (timeout.saturating_mul(3) / 2).min(MAX_READING_TIME),
-        ..OpenAiConfig::new(url.0.reveal().as_str(), model, key)
+        ..OpenAiConfig::new(url.reveal().as_str(), model, key)
     });
     let budget = DailyBudget::new(settings.lead_ai_daily_reads);
     let model = Budgeted::new(model.map_err(WiringError::LeadAi)?, budget, Arc::new(SystemClock));
@@ -397,7 +397,6 @@ pub(crate) fn pictures() -> Result<Arc<dyn PictureMaker>, WiringError> {
 pub(crate) fn metrics(settings: &Settings) -> Result<Option<Metrics>, WiringError> {
     settings
         .admin_bind
-        .0
         .map(|_| forecourt_rest::install_metrics(env!("CARGO_PKG_VERSION")))
         .transpose()
         .map_err(WiringError::Metrics)
@@ -423,15 +422,15 @@ pub(crate) fn listen(
     let of_worker = settings.clone();
     let config = forecourt_rest::Config {
         bind: settings.bind,
-        admin_bind: settings.admin_bind.0,
+        admin_bind: settings.admin_bind,
         public_url: settings.base_url(settings.bind),
         spool: settings.data_dir.clone(),
         address_key: AddressKey::derive(key.reveal()),
         workers: thread::available_parallelism().map_or(1, usize::from),
         limits: settings.rate_limits(),
-        auth_failures_per_minute: settings.auth_failures_per_minute.0,
-        blocked: settings.blocked_addresses.0.clone(),
-        trusted_proxies: settings.trusted_proxies.0.clone(),
+        auth_failures_per_minute: settings.auth_failures_per_minute,
+        blocked: settings.blocked_addresses.clone(),
+        trusted_proxies: settings.trusted_proxies.clone(),
         allow_insecure_targets: settings.webhook_allow_insecure_targets,
         cors: settings.cors_origins.clone(),
     };
@@ -450,7 +449,7 @@ pub(crate) fn listen(
         pictures: pictures()?,
     };
     forecourt_rest::start(config, ports).map_err(|source| WiringError::Listen {
-        addresses: addresses(settings.bind, settings.admin_bind.0),
+        addresses: addresses(settings.bind, settings.admin_bind),
         source,
     })
 }

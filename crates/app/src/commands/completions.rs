@@ -1,10 +1,9 @@
 //! `forecourt completions`.
 
-use clap::CommandFactory;
 use clap_complete::{Shell, generate};
 
 use super::CommandError;
-use crate::{cli::Cli, output};
+use crate::{cli, output};
 
 /// Prints the completion script of a shell.
 ///
@@ -12,6 +11,6 @@ use crate::{cli::Cli, output};
 /// [`CommandError::Output`].
 pub(super) fn run(shell: Shell) -> Result<(), CommandError> {
     let mut script = Vec::new();
-    generate(shell, &mut Cli::command(), "forecourt", &mut script);
+    generate(shell, &mut cli::declaration(), "forecourt", &mut script);
     Ok(output::text(&String::from_utf8_lossy(&script))?)
 }

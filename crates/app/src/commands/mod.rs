@@ -23,7 +23,7 @@ use forecourt_dealership::{Database, Session};
 use tokio::task::LocalSet;
 
 use crate::{
-    cli::{Cli, Command, EpochCommand, KeyCommand, ServeOptions},
+    cli::{Cli, Command, EpochCommand, KeyCommand},
     logging, output,
     settings::{Options, Settings, Sources},
     system::SystemRandom,
@@ -38,21 +38,19 @@ const COMMAND_LOG: &str = "warn";
 ///
 /// # Errors
 /// [`CommandError`], not reported yet.
-pub(crate) fn run(cli: Cli) -> Result<(), CommandError> {
-    let Cli { everywhere, command } = cli;
+pub(crate) fn run(cli: Cli, options: Options) -> Result<(), CommandError> {
+    let Cli { config, command } = cli;
     if let Command::Completions { shell } = command {
         // A shell that starts has no settings to validate.
         return completions::run(shell);
     }
-    let mut options = everywhere.options;
-    options.extend(serve_options(&command));
     let settings = Settings::load(Sources {
         options,
         environment: std::env::vars_os().collect(),
-        file: everywhere.config,
+        file: config,
     })?;
     // The operator of a server wants to see its log; with another command, its result.
-    let serving = matches!(command, Command::Serve(_));
+    let serving = matches!(command, Command::Serve { .. });
     let _logging = logging::start(&settings, if serving { SERVER_LOG } else { COMMAND_LOG })?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         // Requests are answered by threads of the HTTP server's own.
@@ -64,19 +62,9 @@ pub(crate) fn run(cli: Cli) -> Result<(), CommandError> {
     LocalSet::new().block_on(&runtime, dispatch(command, settings))
 }
 
-fn serve_options(command: &Command) -> Options {
-    match command {
-        Command::Serve(args) => {
-            let ServeOptions(options) = &args.settings;
-            options.clone()
-        }
-        _ => Options::new(),
-    }
-}
-
 async fn dispatch(command: Command, settings: Settings) -> Result<(), CommandError> {
     match command {
-        Command::Serve(args) => serve::serve(&settings, args.demo).await,
+        Command::Serve { demo } => serve::serve(&settings, demo).await,
         Command::Migrate => migrate(&settings).await,
         Command::Business(command) => business::run(&*open(&settings).await?, command).await,
         Command::Key(KeyCommand::Scopes { format }) => key::scopes(format),

@@ -132,7 +132,7 @@ fn log_addresses(settings: &Settings, running: &Running, base_url: &str, facts: 
     let (database, bind) = (settings.database_url.shown(), running.address());
     let (installation, epoch) = (facts.installation.as_str(), facts.epoch.number());
     tracing::info!(version, database, installation, epoch, %bind, public_url = base_url, "serving the API on http://{bind}");
-    match settings.admin_bind.0 {
+    match settings.admin_bind {
         Some(bind) => tracing::info!(%bind, "serving metrics on http://{bind}/metrics"),
         None => tracing::info!("metrics are off"),
     }

@@ -10,7 +10,7 @@ use std::{
 
 use tracing_subscriber::{EnvFilter, fmt::SubscriberBuilder, util::SubscriberInitExt};
 
-use crate::settings::{LogFilter, LogFormat, Settings};
+use crate::settings::{LogFormat, Settings};
 use buffer::{Flusher, LineBuffer, LineWriter};
 
 /// Writes log lines in the background. Dropping it writes those that still wait.
@@ -34,10 +34,7 @@ pub(crate) enum LoggingError {
 /// # Errors
 /// [`LoggingError`], on a second call for one.
 pub(crate) fn start(settings: &Settings, default_filter: &str) -> Result<Logging, LoggingError> {
-    let filter = settings
-        .log
-        .as_ref()
-        .map_or_else(|| EnvFilter::new(default_filter), |LogFilter(filter)| filter.clone());
+    let filter = settings.log.clone().unwrap_or_else(|| EnvFilter::new(default_filter));
     let buffer = Arc::new(LineBuffer::new(io::stderr()));
     let flusher = Flusher::start(Arc::clone(&buffer)).map_err(LoggingError::Thread)?;
 

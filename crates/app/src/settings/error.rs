@@ -2,30 +2,15 @@
 
 use std::{io, path::PathBuf};
 
-use super::value::Expected;
-
 /// A setting that is unknown, malformed, or in conflict with another one. Each is one line that names it.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SettingError {
-    /// An environment variable that looks like a setting and is not one.
+    /// A variable, or a key of the file, that looks like a setting and is not one.
     #[error("{0} is no setting that this version knows (forecourt serve --help lists them)")]
-    UnknownVariable(String),
-    /// A key of the file that is not a setting.
-    #[error("{key:?} in {file} is no setting that this version knows (forecourt serve --help lists them)", file = .file.display())]
-    UnknownKey {
-        /// The file.
-        file: PathBuf,
-        /// The key.
-        key: String,
-    },
+    Unknown(String),
     /// Two keys of the file are the same setting.
-    #[error("{key:?} in {file} says again what another line of it has said", file = .file.display())]
-    SaidTwice {
-        /// The file.
-        file: PathBuf,
-        /// The second key.
-        key: String,
-    },
+    #[error("{0} says again what another line of it has said")]
+    SaidTwice(String),
     /// A setting is given both by its value and by a file that holds it.
     #[error("{value} and {file} are the same setting: give one of them")]
     BothForms {
@@ -34,33 +19,13 @@ pub(crate) enum SettingError {
         /// The name under which the file is given.
         file: String,
     },
-    /// The file that holds a setting's value cannot be read.
-    #[error("{name}: {file} cannot be read", file = .file.display())]
-    UnreadableValue {
-        /// The name under which the file is given.
-        name: String,
-        /// The file.
-        file: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
-    /// The file that should hold a setting's value has no valid value.
-    #[error("{name}: {file} {fault}", file = .file.display())]
-    NoValue {
-        /// The name under which the file is given.
-        name: String,
-        /// The file.
-        file: PathBuf,
-        /// The fault.
-        fault: &'static str,
-    },
     /// A value that the setting does not accept.
     #[error("{name} {expected}{}", shown(.value.as_deref()))]
     Malformed {
         /// The variable, option or key that has the value.
         name: String,
-        /// The expected form of the value.
-        expected: Expected,
+        /// The requirement on the value; completes the sentence that begins with the name.
+        expected: String,
         /// The value, unless it is a secret.
         value: Option<String>,
     },
@@ -72,9 +37,11 @@ pub(crate) enum SettingError {
         /// The setting that needs it, and its value.
         because: &'static str,
     },
-    /// The file cannot be read.
-    #[error("the settings file {file} cannot be read", file = .file.display())]
+    /// A file cannot be read.
+    #[error("{name} {file} cannot be read", file = .file.display())]
     Unreadable {
+        /// The source that names the file.
+        name: String,
         /// The file.
         file: PathBuf,
         /// The system's error.
@@ -90,6 +57,14 @@ pub(crate) enum SettingError {
         /// The fault.
         message: String,
     },
+}
+
+impl SettingError {
+    /// A value that is not shown.
+    pub(super) fn malformed(name: String, expected: impl Into<String>) -> Self {
+        let (expected, value) = (expected.into(), None);
+        Self::Malformed { name, expected, value }
+    }
 }
 
 fn shown(value: Option<&str>) -> String {

@@ -1,9 +1,8 @@
 //! The key that encrypts data that must not be readable in a stolen database, such as webhook secrets.
 
 use std::{
-    fs::{self, OpenOptions},
-    io::{self, ErrorKind, Write},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    fs,
+    io::{self, ErrorKind},
     path::{Path, PathBuf},
 };
 
@@ -12,12 +11,10 @@ use base64::{
     alphabet::STANDARD,
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
 };
+use forecourt_durable::{create_file, sync_folder};
 use forecourt_kernel::Random;
 
-use super::{
-    Settings,
-    value::{Expected, Secret, Value},
-};
+use super::{Secret, Settings};
 
 /// The length of a key in bytes.
 const KEY_BYTES: usize = 32;
@@ -33,18 +30,12 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 /// 32 bytes that encrypt secrets at rest.
 pub(crate) type SecretKey = Secret<[u8; KEY_BYTES]>;
 
-impl Value for SecretKey {
-    const SECRET: bool = true;
-
-    fn read(text: &str) -> Result<Self, Expected> {
-        let bytes = BASE64.decode(text.trim()).ok();
-        bytes
-            .and_then(|bytes| bytes.try_into().ok())
-            .map(Self::new)
-            .ok_or(Expected::new(
-                "must be 32 bytes in base64, such as `openssl rand -base64 32` prints",
-            ))
-    }
+pub(super) fn parse(text: &str) -> Result<SecretKey, &'static str> {
+    let bytes = BASE64.decode(text.trim()).ok();
+    bytes
+        .and_then(|bytes| bytes.try_into().ok())
+        .map(SecretKey::new)
+        .ok_or("must be 32 bytes in base64, such as `openssl rand -base64 32` prints")
 }
 
 /// The reason why there is no key.
@@ -97,7 +88,7 @@ fn kept_key(folder: &Path, random: &dyn Random) -> Result<SecretKey, SecretKeyEr
     }
     let mut key = [0; KEY_BYTES];
     random.fill(&mut key);
-    let made = make(folder, &path, &key, random);
+    let made = make(folder, &key, random);
     match made {
         Ok(()) => Ok(SecretKey::new(key)),
         // Another process was faster: its key is used.
@@ -110,7 +101,7 @@ fn kept_key(folder: &Path, random: &dyn Random) -> Result<SecretKey, SecretKeyEr
 
 fn read(path: &Path) -> Result<Option<SecretKey>, SecretKeyError> {
     match fs::read_to_string(path) {
-        Ok(text) => SecretKey::read(&text)
+        Ok(text) => parse(&text)
             .map(Some)
             .map_err(|_| SecretKeyError::Malformed(path.to_owned())),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
@@ -118,47 +109,17 @@ fn read(path: &Path) -> Result<Option<SecretKey>, SecretKeyError> {
     }
 }
 
-/// Writes the key so that the file is complete or missing, readable by its owner only, and never replaces another.
-fn make(folder: &Path, path: &Path, key: &[u8; KEY_BYTES], random: &dyn Random) -> io::Result<()> {
-    make_folder(folder)?;
+/// Writes the key so that the file is complete or missing, and never replaces another.
+fn make(folder: &Path, key: &[u8; KEY_BYTES], random: &dyn Random) -> io::Result<()> {
     let mut suffix = [0; 8];
     random.fill(&mut suffix);
-    let draft = folder.join(format!("{FILE_NAME}.{:016x}", u64::from_le_bytes(suffix)));
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&draft)?;
-    let placed = writeln!(file, "{}", BASE64.encode(key))
-        .and_then(|()| file.sync_all())
-        // Unlike a rename, a link fails if the name is taken.
-        .and_then(|()| fs::hard_link(&draft, path))
-        .and_then(|()| sync_folder(folder));
-    fs::remove_file(&draft)?;
-    placed
-}
-
-/// Creates a folder and its missing parents, durably.
-fn make_folder(path: &Path) -> io::Result<()> {
-    if path.as_os_str().is_empty() || path.is_dir() {
-        return Ok(());
-    }
-    let parent = path.parent().unwrap_or(Path::new(""));
-    make_folder(parent)?;
-    match fs::DirBuilder::new().mode(0o700).create(path) {
-        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
-        _ => sync_folder(parent),
-    }
-}
-
-/// Makes the names in a folder durable; the empty path is the current folder.
-fn sync_folder(path: &Path) -> io::Result<()> {
-    let path = if path.as_os_str().is_empty() {
-        Path::new(".")
-    } else {
-        path
-    };
-    fs::File::open(path)?.sync_all()
+    let draft = format!("{FILE_NAME}.{:016x}", u64::from_le_bytes(suffix));
+    create_file(
+        folder,
+        FILE_NAME,
+        &draft,
+        format!("{}\n", BASE64.encode(key)).as_bytes(),
+    )
 }
 
 fn unusable(path: &Path, action: &'static str, source: io::Error) -> SecretKeyError {
@@ -179,8 +140,8 @@ mod tests {
     #[test]
     fn a_key_is_32_bytes_in_base64() {
         let text = BASE64.encode([7; 32]);
-        assert_eq!(SecretKey::read(&text).unwrap().reveal(), &[7; 32]);
-        assert!(SecretKey::read(text.trim_end_matches('=')).is_ok());
+        assert_eq!(parse(&text).unwrap().reveal(), &[7; 32]);
+        assert!(parse(text.trim_end_matches('=')).is_ok());
         for text in [
             "",
             "abc",
@@ -188,7 +149,7 @@ mod tests {
             &BASE64.encode([7; 33]),
             "not base64 !",
         ] {
-            assert!(SecretKey::read(text).is_err(), "{text:?}");
+            assert!(parse(text).is_err(), "{text:?}");
         }
     }
 

@@ -31,13 +31,13 @@ fn without_a_word_all_is_as_documented() {
     let settings = Settings::load(Sources::default()).unwrap();
     assert_eq!(settings.database_url.reveal(), "sqlite://data/forecourt.db");
     assert_eq!(settings.bind.to_string(), "127.0.0.1:8080");
-    assert_eq!(settings.admin_bind.0.unwrap().to_string(), "127.0.0.1:9090");
+    assert_eq!(settings.admin_bind.unwrap().to_string(), "127.0.0.1:9090");
     assert_eq!(settings.base_url(settings.bind), "http://127.0.0.1:8080");
     assert_eq!(settings.mail_folder(), Path::new("data/mail"));
     assert_eq!(settings.rate_limits(), RateLimits::default());
-    assert_eq!(settings.auth_failures_per_minute.0, Some(60));
+    assert_eq!(settings.auth_failures_per_minute, Some(60));
     assert_eq!(
-        settings.webhook_retry_offsets.0,
+        settings.webhook_retry_offsets,
         [60, 300, 900, 3600, 10_800, 21_600, 43_200, 86_400]
     );
     assert_eq!(settings.webhook_timeout_seconds, NonZeroU32::new(10).unwrap());
@@ -45,7 +45,7 @@ fn without_a_word_all_is_as_documented() {
     assert_eq!(settings.webhook_disable_after, NonZeroU32::new(10).unwrap());
     assert!(!settings.webhook_allow_insecure_targets);
     assert_eq!(settings.lead_ai, LeadAi::Rules);
-    assert!(settings.blocked_addresses.0.is_empty() && settings.trusted_proxies.0.is_empty());
+    assert!(settings.blocked_addresses.is_empty() && settings.trusted_proxies.is_empty());
     assert!(settings.redis_url.is_none() && settings.smtp_url.is_none() && settings.blob_url.is_none());
     assert!(settings.secret_key.is_none() && settings.public_url.is_none() && settings.log.is_none());
 }
@@ -54,7 +54,7 @@ fn without_a_word_all_is_as_documented() {
 fn an_option_precedes_the_environment_and_that_the_file() {
     let file = "bind = '127.0.0.1:1'\nadmin_bind = '127.0.0.1:2'\nwebhook_settle_seconds = 1";
     let sources = Sources {
-        options: [("bind", "127.0.0.1:21".to_owned())].into(),
+        options: [("bind".to_owned(), "127.0.0.1:21".to_owned())].into(),
         ..environment(&[
             ("FORECOURT_BIND", "127.0.0.1:11"),
             ("FORECOURT_ADMIN_BIND", "127.0.0.1:12"),
@@ -62,7 +62,7 @@ fn an_option_precedes_the_environment_and_that_the_file() {
     };
     let settings = with_file(file, sources).unwrap();
     assert_eq!(settings.bind.port(), 21);
-    assert_eq!(settings.admin_bind.0.unwrap().port(), 12);
+    assert_eq!(settings.admin_bind.unwrap().port(), 12);
     assert_eq!(settings.webhook_settle_seconds, 1);
 }
 
@@ -84,10 +84,10 @@ fn a_file_may_spell_a_key_in_four_ways_and_hold_lists_and_numbers() {
                 webhook_retry_offsets = [1, 2]\ntrusted_proxies = ['10.0.0.0/8', '::1']\n\
                 webhook_allow_insecure_targets = true\ndatabase_url = 'postgres://h/d'";
     let settings = with_file(file, Sources::default()).unwrap();
-    assert_eq!((settings.bind.port(), settings.admin_bind.0), (1, None));
+    assert_eq!((settings.bind.port(), settings.admin_bind), (1, None));
     assert_eq!(settings.rate_limits().per_day, None);
-    assert_eq!(settings.webhook_retry_offsets.0, [1, 2]);
-    assert_eq!(settings.trusted_proxies.0.len(), 2);
+    assert_eq!(settings.webhook_retry_offsets, [1, 2]);
+    assert_eq!(settings.trusted_proxies.len(), 2);
     assert!(settings.webhook_allow_insecure_targets && settings.database_url.is_postgres());
 }
 
@@ -132,7 +132,7 @@ fn what_is_malformed_is_named_with_its_source() {
         assert!(refusal.starts_with(expected), "{refusal}");
     }
     let option = Sources {
-        options: [("webhook_timeout_seconds", "0".to_owned())].into(),
+        options: [("webhook_timeout_seconds".to_owned(), "0".to_owned())].into(),
         ..Sources::default()
     };
     assert_eq!(
