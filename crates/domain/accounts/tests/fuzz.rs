@@ -1,5 +1,11 @@
 //! Applying any file makes a business or names every fault, in bounded time.
 
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "what a parser takes is measured by the clock, for as long as the environment says"
+)]
+
 use forecourt_accounts::BusinessFile;
 use forecourt_kernel::{Timestamp, stopwatch, testing::fuzz::Fuzz};
 

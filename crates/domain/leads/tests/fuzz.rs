@@ -1,5 +1,11 @@
 //! Any document that a caller sends is read or refused in bounded time.
 
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "what a parser takes is measured by the clock, for as long as the environment says"
+)]
+
 use std::time::Duration;
 
 use forecourt_kernel::{

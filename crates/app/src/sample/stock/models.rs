@@ -125,7 +125,7 @@ pub(super) struct Model {
     pub(super) engines: Vec<Engine>,
     /// The wheels that most of its engines drive, if known.
     pub(super) driven: Option<Driven>,
-    /// Its size, if known; else it has the usual size of its body.
+    /// Its size, if known.
     pub(super) measures: Option<Measures>,
     /// Its trims, if known; else those of the taxonomy.
     pub(super) trims: Vec<&'static str>,
