@@ -214,7 +214,7 @@ async fn a_waiting_reader_learns_of_a_restore(engine: Engine) {
     let waiting = tokio::spawn(async move { api.get(&format!("{EVENTS}?cursor=3&wait=30")).await });
     tokio::time::sleep(Duration::from_millis(200)).await;
     // The state after a restore of a backup.
-    let restore = "DELETE FROM events WHERE sequence > 1; UPDATE business_counters SET event_sequence = 1";
+    let restore = "DELETE FROM events WHERE sequence > 1; UPDATE counters SET number = 1 WHERE kind = 'events'";
     execute(shop.installation(), engine, restore).await;
     raised(shop.installation()).await;
     assert_eq!(oldest(&waiting.await.unwrap()), 1);

@@ -58,7 +58,7 @@ impl Reader {
     fn total(&self, status: i64) -> rusqlite::Result<i64> {
         let writes = self
             .connection
-            .prepare_cached("SELECT lead_writes FROM business_counters WHERE business_id = ?1")?
+            .prepare_cached("SELECT writes FROM counters WHERE business_id = ?1 AND kind = 'leads'")?
             .query_row([BUSINESS], |row| row.get(0))?;
         if let Some((of, at, total)) = self.counted.get()
             && (of, at) == (status, writes)

@@ -45,7 +45,8 @@ impl Writer {
         connection.execute_batch("PRAGMA cache_size = -8192; PRAGMA wal_autocheckpoint = 2000;")?;
         // There is no other writer, so the latest numbers can be kept in memory.
         let mut numbers = connection.query_row(
-            "SELECT lead_reference, event_sequence FROM business_counters WHERE business_id = ?1",
+            "SELECT max(number) FILTER (WHERE kind = 'leads'), max(number) FILTER (WHERE kind = 'events')
+             FROM counters WHERE business_id = ?1",
             [BUSINESS],
             |row| Ok([row.get(0)?, row.get(1)?]),
         )?;
@@ -144,14 +145,8 @@ mod tests {
         let business = "INSERT INTO businesses
             VALUES (1, 'a', 'A', '', 'GB', '', 0, 'active', 'scale', 1, '', '', 0, 0, NULL)";
         connection.execute_batch(business).unwrap();
-        // The counters begin at 0, however many there are.
-        let count = connection
-            .prepare("SELECT * FROM business_counters")
-            .unwrap()
-            .column_count();
-        let zeros = ", 0".repeat(count - 1);
-        let counters = format!("INSERT INTO business_counters VALUES (1{zeros})");
-        connection.execute_batch(&counters).unwrap();
+        let counters = "INSERT INTO counters VALUES (1, 'leads', 0, 0, 0, 0, 0), (1, 'events', 0, 0, 0, 0, 0)";
+        connection.execute_batch(counters).unwrap();
     }
 
     #[actix_web::test]

@@ -105,8 +105,10 @@ impl From<QueryError> for MigrateError {
 /// default, `table_column_column_key`. An index over expressions keeps its own name on both.
 #[must_use]
 pub fn store_error(error: QueryError) -> StoreError {
-    let QueryError::DatabaseError(kind, info) = &error else {
-        return StoreError::Other(error.into());
+    let (kind, info) = match &error {
+        QueryError::DatabaseError(kind, info) => (kind, info),
+        QueryError::QueryBuilderError(_) => return unwrapped(error),
+        _ => return StoreError::Other(error.into()),
     };
     match kind {
         DatabaseErrorKind::UniqueViolation => StoreError::Duplicate(constraint(info.as_ref())),
@@ -116,6 +118,21 @@ pub fn store_error(error: QueryError) -> StoreError {
         | DatabaseErrorKind::ReadOnlyTransaction => StoreError::Unavailable(error.into()),
         DatabaseErrorKind::Unknown if is_outage(info.message()) => StoreError::Unavailable(error.into()),
         _ => StoreError::Other(error.into()),
+    }
+}
+
+/// Wraps a failure to get a connection for a statement, so that [`store_error`] returns it as it is.
+pub(crate) fn refused(error: StoreError) -> QueryError {
+    QueryError::QueryBuilderError(error.into())
+}
+
+fn unwrapped(error: QueryError) -> StoreError {
+    match error {
+        QueryError::QueryBuilderError(source) => match source.downcast::<StoreError>() {
+            Ok(refusal) => *refusal,
+            Err(source) => StoreError::Other(QueryError::QueryBuilderError(source).into()),
+        },
+        error => StoreError::Other(error.into()),
     }
 }
 

@@ -5,11 +5,11 @@
 //!
 //! | | |
 //! | --- | --- |
-//! | `Engine::read(effort)` | a connection to read with, for a statement or a few |
-//! | `Engine::begin()` | a [`Session`](sqlite::Session): one unit of work |
-//! | `Session::commit` | ends it; `Ok` means durable |
-//! | `Session::rollback`, dropping | ends it without a trace, and without a lock left behind |
-//! | `Session::savepoint`, … | for a part that may fail while the whole goes on |
+//! | `Engine::read()` | a connection to read with, for a statement or a few |
+//! | `Engine::begin()` | a [`UnitOfWork`](sqlite::UnitOfWork) |
+//! | `UnitOfWork::commit` | ends it; `Ok` means durable |
+//! | `UnitOfWork::rollback`, dropping | ends it without a trace, and without a lock left behind |
+//! | `UnitOfWork::savepoint`, … | for a part that may fail while the whole goes on |
 //!
 //! Statements fail as [`forecourt_kernel::StoreError`], by the one translation in [`store_error`].
 
@@ -37,11 +37,11 @@ mod version_check;
 
 pub use config::Config;
 pub use error::{MigrateError, OpenError, store_error};
-pub use pool::{Effort, PoolStatus, WriteStats};
+pub use pool::{PoolStatus, WriteStats};
 
 pub use secrets::SecretKey;
 pub use state::DatabaseFacts;
-pub use statement::{AnyStatement, Connection, RunQueryDsl};
+pub use statement::{AnyStatement, Connection, MayScan, RunQueryDsl, Scan};
 
 use std::sync::Arc;
 

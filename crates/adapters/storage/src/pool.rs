@@ -3,19 +3,6 @@
 /// The maximum length of a queue, of one business or of work without one; the next caller is refused.
 pub(crate) const MAX_QUEUE: usize = 1000;
 
-/// The time that the statements of a checkout are expected to take.
-///
-/// It matters to SQLite alone, whose statements run in this process: light ones on the calling thread, heavy ones on a thread
-/// that may block.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Effort {
-    /// Microseconds: a look-up by key, one page of a list, one row written.
-    #[default]
-    Light,
-    /// Anything that may scan: exports, counts without an index, sweeping old rows.
-    Heavy,
-}
-
 /// The use of the connections at this moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolStatus {

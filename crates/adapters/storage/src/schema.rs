@@ -43,34 +43,15 @@ diesel::table! {
 }
 
 diesel::table! {
-    /// The numbers that a business gives out, and its numbers of leads, contacts and vehicles.
-    business_counters (business_id) {
-        business_id -> BigInt,
-        leads -> BigInt,
-        lead_writes -> BigInt,
-        lead_reference -> BigInt,
-        lead_created -> BigInt,
-        contacts -> BigInt,
-        contact_writes -> BigInt,
-        vehicles -> BigInt,
-        vehicles_for_sale -> BigInt,
-        vehicle_writes -> BigInt,
-        vehicle_number -> BigInt,
-        vehicle_created -> BigInt,
-        event_sequence -> BigInt,
-        event_created -> BigInt,
-        stamps_unordered -> Bool,
-        subscribers -> BigInt,
-    }
-}
-
-diesel::table! {
-    /// The number of a business's records of a kind, and of the writes of such records.
-    record_counters (business_id, kind) {
+    /// The counters of a business, by kind: see [`crate::models::Counter`].
+    counters (business_id, kind) {
         business_id -> BigInt,
         kind -> Text,
         records -> BigInt,
         writes -> BigInt,
+        number -> BigInt,
+        stamp -> BigInt,
+        unordered -> Bool,
     }
 }
 

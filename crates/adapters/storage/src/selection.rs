@@ -9,12 +9,11 @@ use crate::statement::{Sql, Value};
 pub(crate) struct RecordKind {
     /// The table with the columns that lists are filtered by. It has the columns `business_id` and `id`.
     pub(crate) table: &'static str,
-    /// The table of the records themselves, by the same ids. It is the same table, unless the records are too wide for a scan.
+    /// The table of the records themselves, by the same ids, which is also the kind of their counter. It is the same table, unless
+    /// the records are too wide for a scan.
     pub(crate) rows: &'static str,
     /// SQLite's index of the texts that wildcards are searched in. A kind with few records per business does without.
     pub(crate) texts: Option<TextIndex>,
-    /// The place of the number of a business's records, and of the number of their writes.
-    pub(crate) counters: Counters,
 }
 
 /// An index of texts.
@@ -23,18 +22,6 @@ pub(crate) struct TextIndex {
     pub(crate) name: &'static str,
     /// It keeps texts of different columns apart, by the names of the columns.
     pub(crate) has_columns: bool,
-}
-
-/// The place where the records of a kind are counted.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Counters {
-    /// In these columns of `business_counters`: for kinds whose writers lock that row anyway, or whose counts others read.
-    Columns {
-        records: &'static str,
-        writes: &'static str,
-    },
-    /// In a row of `record_counters` with this name.
-    Row(&'static str),
 }
 
 /// A condition that a record must meet.

@@ -12,12 +12,14 @@ use diesel::deserialize::FromSqlRow;
 use diesel::expression::{
     AppearsOnTable, Expression, SelectableExpression, TypedExpressionType, ValidGrouping, is_aggregate,
 };
+use diesel::pg::Pg;
 use diesel::query_builder::{AsQuery, AstPass, Query, QueryBuilder as _, QueryFragment, QueryId};
 use diesel::query_dsl::CompatibleType;
 use diesel::result::{Error, QueryResult};
 use diesel::row::Row;
 use diesel::serialize::ToSql;
 use diesel::sql_types::{BigInt, HasSqlType, SqlType, Text, Untyped};
+use diesel::sqlite::Sqlite;
 use forecourt_kernel::StoreResult;
 use futures_util::TryFutureExt as _;
 use futures_util::future::BoxFuture;
@@ -59,7 +61,7 @@ pub trait RunQueryDsl<C: Connection>: Sized {
     /// The database's error, as [`store_error`] translates it.
     fn execute<'a>(self, conn: &'a mut C) -> BoxFuture<'a, StoreResult<usize>>
     where
-        Self: QueryFragment<C::Backend> + QueryId + 'a,
+        Self: QueryFragment<C::Backend> + QueryId + Send + 'a,
     {
         Box::pin(conn.execute_any(AnyStatement::new(self)).map_err(store_error))
     }
@@ -71,7 +73,7 @@ pub trait RunQueryDsl<C: Connection>: Sized {
     fn load<'a, U>(self, conn: &'a mut C) -> BoxFuture<'a, StoreResult<Vec<U>>>
     where
         Self: AsQuery<
-                Query: QueryFragment<C::Backend> + QueryId + 'a,
+                Query: QueryFragment<C::Backend> + QueryId + Send + 'a,
                 SqlType: CompatibleType<U, C::Backend, SqlType: 'static>,
             >,
         U: FromSqlRow<<Self::SqlType as CompatibleType<U, C::Backend>>::SqlType, C::Backend> + Send + 'static,
@@ -86,7 +88,7 @@ pub trait RunQueryDsl<C: Connection>: Sized {
     fn get_result<'a, U>(self, conn: &'a mut C) -> BoxFuture<'a, StoreResult<U>>
     where
         Self: AsQuery<
-                Query: QueryFragment<C::Backend> + QueryId + 'a,
+                Query: QueryFragment<C::Backend> + QueryId + Send + 'a,
                 SqlType: CompatibleType<U, C::Backend, SqlType: 'static>,
             >,
         U: FromSqlRow<<Self::SqlType as CompatibleType<U, C::Backend>>::SqlType, C::Backend> + Send + 'static,
@@ -103,7 +105,7 @@ pub trait RunQueryDsl<C: Connection>: Sized {
     fn get_optional<'a, U>(self, conn: &'a mut C) -> BoxFuture<'a, StoreResult<Option<U>>>
     where
         Self: AsQuery<
-                Query: QueryFragment<C::Backend> + QueryId + 'a,
+                Query: QueryFragment<C::Backend> + QueryId + Send + 'a,
                 SqlType: CompatibleType<U, C::Backend, SqlType: 'static>,
             >,
         U: FromSqlRow<<Self::SqlType as CompatibleType<U, C::Backend>>::SqlType, C::Backend> + Send + 'static,
@@ -166,6 +168,135 @@ impl<T: Query> Query for Prepared<T> {
     type SqlType = T::SqlType;
 }
 
+/// The comment by which a statement says that it may read many rows. It is part of the text, so the database's own logs show it
+/// as well.
+const MAY_SCAN: &str = "/* may scan */";
+
+/// Marks statements that may read many rows, such as exports, counts and histories.
+///
+/// Only SQLite heeds it, whose statements run in this process: a marked one runs on a thread that may block.
+pub trait MayScan: Sized {
+    /// Marks the statement if `may_scan`.
+    fn may_scan(self, may_scan: bool) -> Scan<Self> {
+        Scan {
+            statement: self,
+            may_scan,
+        }
+    }
+}
+
+impl<T> MayScan for T {}
+
+/// A statement that may read many rows.
+#[derive(Clone, Copy, Debug)]
+pub struct Scan<T> {
+    statement: T,
+    may_scan: bool,
+}
+
+impl<DB: Backend, T: QueryFragment<DB>> QueryFragment<DB> for Scan<T> {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        self.statement.walk_ast(out.reborrow())?;
+        if self.may_scan {
+            out.push_sql(MAY_SCAN);
+        }
+        Ok(())
+    }
+}
+
+impl<T> QueryId for Scan<T> {
+    type QueryId = ();
+    /// The mark may depend on the request.
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+impl<T: Query> Query for Scan<T> {
+    type SqlType = T::SqlType;
+}
+
+/// The lock that a query takes on the rows that it finds, held until the transaction ends. SQLite has one writer at a time, and
+/// so needs none.
+pub(crate) trait Lock: 'static {
+    /// PostgreSQL's words for it.
+    const CLAUSE: &'static str;
+}
+
+/// A query that locks the rows that it finds.
+pub(crate) struct Locking<T, L> {
+    query: T,
+    lock: PhantomData<fn() -> L>,
+}
+
+/// Has a query lock the rows that it finds: `locking::<ForUpdate, _>(query)`.
+pub(crate) const fn locking<L: Lock, T: Query>(query: T) -> Locking<T, L> {
+    Locking {
+        query,
+        lock: PhantomData,
+    }
+}
+
+macro_rules! locks {
+    ($($(#[$doc:meta])* $lock:ident $function:ident = $clause:literal;)+) => {
+        $(
+            $(#[$doc])*
+            #[derive(Clone, Copy, Debug)]
+            pub(crate) enum $lock {}
+
+            impl Lock for $lock {
+                const CLAUSE: &'static str = $clause;
+            }
+
+            $(#[$doc])*
+            pub(crate) const fn $function<T: Query>(query: T) -> Locking<T, $lock> {
+                locking(query)
+            }
+        )+
+    };
+}
+
+locks! {
+    /// No other writer deletes the rows.
+    ForKeyShare for_key_share = " FOR KEY SHARE";
+    /// No other writer changes the rows. Their keys never change, so a transaction that stores a reference to them does not wait.
+    ForNoKeyUpdate for_no_key_update = " FOR NO KEY UPDATE";
+    /// No other transaction locks the rows in any mode.
+    ForUpdate for_update = " FOR UPDATE";
+    /// As [`ForUpdate`], without the rows that another writer has locked.
+    SkipLocked skip_locked = " FOR UPDATE SKIP LOCKED";
+    /// No other writer changes the rows, which others may lock in the same way, without the rows that another writer has locked.
+    ShareUnlocked share_unlocked = " FOR SHARE SKIP LOCKED";
+}
+
+/// No lock.
+pub(crate) enum Unlocked {}
+
+impl Lock for Unlocked {
+    const CLAUSE: &'static str = "";
+}
+
+impl<T: QueryFragment<Pg>, L: Lock> QueryFragment<Pg> for Locking<T, L> {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+        self.query.walk_ast(out.reborrow())?;
+        out.push_sql(L::CLAUSE);
+        Ok(())
+    }
+}
+
+impl<T: QueryFragment<Sqlite>, L: Lock> QueryFragment<Sqlite> for Locking<T, L> {
+    fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
+        self.query.walk_ast(out)
+    }
+}
+
+impl<T: QueryId, L: Lock> QueryId for Locking<T, L> {
+    type QueryId = Locking<T::QueryId, L>;
+    const HAS_STATIC_QUERY_ID: bool = T::HAS_STATIC_QUERY_ID;
+}
+
+impl<T: Query, L: Lock> Query for Locking<T, L> {
+    type SqlType = T::SqlType;
+}
+
 /// The maximum number of assembled texts, such as those of lists, that stay prepared. A text beyond it is prepared anew each
 /// time.
 const MAX_KEPT_TEXTS: usize = 1000;
@@ -192,7 +323,7 @@ fn may_stay_prepared<DB: 'static>(sql: &str) -> bool {
 
 /// A statement of any type. Drivers take it, so that their code is compiled once, and not for each of the hundreds of statements.
 pub struct AnyStatement<'a, DB> {
-    statement: Box<dyn QueryFragment<DB> + 'a>,
+    statement: Box<dyn QueryFragment<DB> + Send + 'a>,
     /// Its type, if all statements of that type have the same text.
     id: Option<TypeId>,
     text: OnceCell<Arc<StatementText>>,
@@ -203,6 +334,8 @@ struct StatementText {
     sql: String,
     /// It stays prepared.
     is_kept: bool,
+    /// It may read many rows.
+    may_scan: bool,
 }
 
 /// The texts of the statements whose types have one each, by backend and type. To put a text together anew each time took 8 % of
@@ -212,7 +345,7 @@ static TEXTS: LazyLock<RwLock<Texts>> = LazyLock::new(RwLock::default);
 type Texts = HashMap<(TypeId, TypeId), Arc<StatementText>>;
 
 impl<'a, DB: Backend> AnyStatement<'a, DB> {
-    pub(crate) fn new<T: QueryFragment<DB> + QueryId + 'a>(statement: T) -> Self {
+    pub(crate) fn new<T: QueryFragment<DB> + QueryId + Send + 'a>(statement: T) -> Self {
         Self {
             statement: Box::new(statement),
             id: T::query_id(),
@@ -244,6 +377,11 @@ impl<DB: Backend<QueryBuilder: Default> + 'static> AnyStatement<'_, DB> {
         Ok(self.text.get_or_init(|| text))
     }
 
+    /// Returns `true` if it may read many rows.
+    pub(crate) fn may_scan(&self, backend: &DB) -> QueryResult<bool> {
+        Ok(self.text(backend)?.may_scan)
+    }
+
     fn written(&self, backend: &DB) -> QueryResult<StatementText> {
         let mut text = DB::QueryBuilder::default();
         self.statement.to_sql(&mut text, backend)?;
@@ -251,7 +389,8 @@ impl<DB: Backend<QueryBuilder: Default> + 'static> AnyStatement<'_, DB> {
         // The statement's own answer: its box would answer for its parts.
         let is_marked = (*self.statement).is_safe_to_cache_prepared(backend)?;
         let is_kept = is_marked && (self.id.is_some() || may_stay_prepared::<DB>(&sql));
-        Ok(StatementText { sql, is_kept })
+        let may_scan = sql.contains(MAY_SCAN);
+        Ok(StatementText { sql, is_kept, may_scan })
     }
 }
 
@@ -445,9 +584,7 @@ impl<C: Expression> Query for Select<C> {
 
 #[cfg(test)]
 mod tests {
-    use diesel::pg::Pg;
     use diesel::prelude::*;
-    use diesel::sqlite::Sqlite;
 
     use super::*;
 

@@ -119,13 +119,12 @@ fn length(selection: &Selection) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::selection::{Counters, RecordKind};
+    use crate::selection::RecordKind;
 
     const LEADS: RecordKind = RecordKind {
         table: "leads",
         rows: "leads",
         texts: None,
-        counters: Counters::Row("leads"),
     };
 
     fn list(business: i64, number: i64) -> Selection {

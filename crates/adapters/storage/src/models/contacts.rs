@@ -10,7 +10,7 @@ use forecourt_kernel::{
 
 use super::changes::values;
 use crate::error::other;
-use crate::selection::{Counters, RecordKind, Selection, TextIndex};
+use crate::selection::{RecordKind, Selection, TextIndex};
 
 diesel::table! {
     /// Customers and others.
@@ -137,10 +137,6 @@ const CONTACTS: RecordKind = RecordKind {
         name: "contact_search",
         has_columns: false,
     }),
-    counters: Counters::Columns {
-        records: "contacts",
-        writes: "contact_writes",
-    },
 };
 
 /// Selects the contacts that pass `filter`. The key of a text finds the candidates, and the literal decides among them.

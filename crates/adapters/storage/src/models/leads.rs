@@ -16,7 +16,7 @@ use super::changes::values;
 use crate::error::other;
 use crate::preview::Preview;
 use crate::schema::deletions;
-use crate::selection::{Counters, RecordKind, Selection, TextIndex};
+use crate::selection::{RecordKind, Selection, TextIndex};
 
 /// The length of a folded name in its index, in characters: less than any index's limit, and enough to distinguish any two names.
 const NAME_KEY_CHARS: usize = 64;
@@ -172,10 +172,6 @@ const LEADS: RecordKind = RecordKind {
         name: "lead_search",
         has_columns: false,
     }),
-    counters: Counters::Columns {
-        records: "leads",
-        writes: "lead_writes",
-    },
 };
 
 /// Selects the leads that pass `filter`.

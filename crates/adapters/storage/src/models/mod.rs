@@ -21,7 +21,7 @@ pub(crate) const ERASURE: i32 = 1;
 
 pub(crate) use accounts::{ApiKeyRow, BusinessRow, BusinessValues};
 pub(crate) use contacts::{ContactRow, ContactValues, NewContactRow, NewNoteRow, NoteRow, selected_contacts};
-pub(crate) use counters::Numbers;
+pub(crate) use counters::{Counter, CounterRow};
 pub(crate) use events::{EventRow, LoggedRow};
 pub(crate) use idempotency::AnswerRow;
 pub(crate) use lead_conversation::{AssessmentRow, LeadMessageRow, LeadNoteRow, NewLeadMessageRow, NewLeadNoteRow};

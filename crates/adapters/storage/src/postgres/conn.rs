@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use diesel::QueryResult;
 use diesel::deserialize::FromSqlRow;
-use diesel::query_builder::{AstPass, QueryFragment, QueryId};
+use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
+use diesel::query_dsl::CompatibleType;
 use diesel_async::SimpleAsyncConnection;
 use diesel_async::pooled_connection::deadpool::Object;
 use futures_util::FutureExt as _;
@@ -157,11 +158,23 @@ impl<'a> Pipeline<'a> {
     }
 
     /// Adds a statement. Nothing is sent before [`Pipeline::finish`].
-    pub(super) async fn send<T>(&mut self, query: T)
+    pub(super) async fn send(&mut self, statement: AnyStatement<'_, Db>) {
+        self.requests.push(Request::new(&statement));
+    }
+
+    /// As [`Pipeline::finish`], and returns the rows of a query that is sent last.
+    ///
+    /// # Errors
+    /// As for [`Pipeline::finish`].
+    pub(super) async fn finish_with<T, U>(self, query: T) -> QueryResult<Vec<U>>
     where
-        T: QueryFragment<Db> + QueryId,
+        T: Query<SqlType: CompatibleType<U, Db, SqlType: 'static>> + QueryFragment<Db> + QueryId + Send,
+        U: FromSqlRow<<T::SqlType as CompatibleType<U, Db>>::SqlType, Db> + Send + 'static,
     {
-        self.requests.push(Request::new(&AnyStatement::new(query)));
+        let last = Request::new(&AnyStatement::new(query));
+        self.state.sent();
+        let rows = self.link.pipeline_with(self.requests, last).await;
+        self.state.answered(self.link, rows)?.iter().map(read).collect()
     }
 
     /// Sends all statements and then the end of the transaction, as [`Pipeline::finish`] does. Returns `true`, since the
@@ -171,7 +184,7 @@ impl<'a> Pipeline<'a> {
     /// As for [`Pipeline::finish`]; the transaction was then rolled back.
     pub(super) async fn finish_with_commit(mut self) -> QueryResult<bool> {
         for command in END {
-            self.send(Command(command)).await;
+            self.send(AnyStatement::new(Command(command))).await;
         }
         self.finish().await.map(|()| true)
     }

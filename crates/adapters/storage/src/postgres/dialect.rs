@@ -29,10 +29,13 @@ macro_rules! insert_many {
     }};
 }
 
-/// The ids of the next `count` leads, between commas.
-pub(crate) fn next_leads(count: usize) -> String {
-    format!("array_to_string(ARRAY(SELECT nextval('leads_id_seq') FROM generate_series(1, {count})), ',')")
+/// The ids of the next `count` records of this table, between commas.
+pub(crate) fn next_ids(table: &str, count: usize) -> String {
+    format!("array_to_string(ARRAY(SELECT nextval('{table}_id_seq') FROM generate_series(1, {count})), ',')")
 }
+
+/// Rows are locked one by one.
+pub(crate) const LOCKS_ROWS: bool = true;
 
 /// The number of rows that one statement takes: it has at most 65,535 parameters.
 pub(crate) const ROWS_AT_ONCE: usize = 1024;
@@ -80,50 +83,6 @@ macro_rules! insert_for_ids {
     }};
 }
 
-/// Rows that no other writer changes until the transaction ends. Their keys never change, so a transaction that stores a
-/// reference to them does not wait.
-macro_rules! for_no_key_update {
-    ($query:expr) => {
-        $query.for_no_key_update()
-    };
-}
-
-/// The columns of a row, read after a change that locks it until the transaction ends. A query that locks would compute its
-/// columns before it has the lock.
-macro_rules! read_locked {
-    ($row:expr, $change:expr, $columns:expr) => {
-        $crate::statement::Prepare::prepared(diesel::update($row).set($change).returning($columns))
-    };
-}
-
-/// Rows that no other writer has locked. No other writer gets them until the transaction ends.
-macro_rules! skip_locked {
-    ($query:expr) => {
-        $query.for_update().skip_locked()
-    };
-}
-
-/// Rows that no other writer deletes until the transaction ends.
-macro_rules! for_key_share {
-    ($query:expr) => {
-        $query.for_key_share()
-    };
-}
-
-/// Rows that no other writer changes now or until the transaction ends. Others may share-lock them too.
-macro_rules! share_unlocked {
-    ($query:expr) => {
-        $query.for_share().skip_locked()
-    };
-}
-
-/// Rows that no other transaction locks in any mode until this one ends.
-macro_rules! for_update {
-    ($query:expr) => {
-        $query.for_update()
-    };
-}
-
 /// A row's stored values of the columns of `$values`. They are not read, since the server itself compares the columns of a change
 /// with the stored ones.
 macro_rules! stored {
@@ -151,7 +110,4 @@ pub(crate) async fn clock(conn: &mut super::Conn) -> StoreResult<Option<i64>> {
     diesel::select(now).get_result(conn).await.map(Some)
 }
 
-pub(crate) use {
-    for_key_share, for_no_key_update, for_update, insert_for_ids, insert_many, read_locked, share_unlocked,
-    skip_locked, stored,
-};
+pub(crate) use {insert_for_ids, insert_many, stored};

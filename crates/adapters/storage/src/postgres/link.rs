@@ -131,6 +131,10 @@ impl Link {
     pub(super) async fn load(&self, request: QueryResult<Request>) -> QueryResult<Vec<PgRow>> {
         let request = request?;
         let statement = self.statement(&request).await?;
+        self.load_with(statement, request).await
+    }
+
+    async fn load_with(&self, statement: Option<Statement>, request: Request) -> QueryResult<Vec<PgRow>> {
         let rows = match statement {
             Some(statement) => self.client.query_raw(&statement, request.values()).await,
             None => self.client.query_typed_raw(&request.sql, request.typed_values()).await,
@@ -148,11 +152,39 @@ impl Link {
     /// # Errors
     /// The first failure.
     pub(super) async fn pipeline(&self, requests: Vec<QueryResult<Request>>) -> QueryResult<()> {
+        let ready = self.ready(requests).await?;
+        answered(self.send(ready).await).await
+    }
+
+    /// Sends statements and a query after them without waiting for an answer; returns the rows of the query.
+    ///
+    /// # Errors
+    /// The first failure.
+    pub(super) async fn pipeline_with(
+        &self,
+        requests: Vec<QueryResult<Request>>,
+        last: QueryResult<Request>,
+    ) -> QueryResult<Vec<PgRow>> {
+        let last = last?;
+        let ready = self.ready(requests).await?;
+        let statement = self.statement(&last).await?;
+        let sent = self.send(ready).await;
+        let rows = self.load_with(statement, last).await;
+        answered(sent).await?;
+        rows
+    }
+
+    /// Prepares the statements that stay prepared.
+    async fn ready(&self, requests: Vec<QueryResult<Request>>) -> QueryResult<Vec<(Option<Statement>, Request)>> {
         let mut ready = Vec::with_capacity(requests.len());
         for request in requests {
             let request = request?;
             ready.push((self.statement(&request).await?, request));
         }
+        Ok(ready)
+    }
+
+    async fn send(&self, ready: Vec<(Option<Statement>, Request)>) -> Vec<Sent<'_>> {
         let mut answers = Vec::with_capacity(ready.len());
         for (statement, request) in ready {
             let mut answer = self.execute_with(statement, request).boxed();
@@ -165,15 +197,7 @@ impl Link {
                 break;
             }
         }
-        let mut outcome = Ok(());
-        for (first, answer) in answers {
-            let answered = match first {
-                Poll::Ready(answered) => answered,
-                Poll::Pending => answer.await,
-            };
-            outcome = outcome.and(answered.map(drop));
-        }
-        outcome
+        answers
     }
 
     async fn execute_with(&self, statement: Option<Statement>, request: Request) -> QueryResult<usize> {
@@ -218,6 +242,22 @@ impl Link {
     fn observe(&self, event: InstrumentationEvent<'_>) {
         lock(&self.instrumentation).on_connection_event(event);
     }
+}
+
+/// A statement that was sent, with its answer if that has arrived.
+type Sent<'a> = (Poll<QueryResult<usize>>, BoxFuture<'a, QueryResult<usize>>);
+
+/// Waits for the answers of statements that were sent.
+async fn answered(sent: Vec<Sent<'_>>) -> QueryResult<()> {
+    let mut outcome = Ok(());
+    for (first, answer) in sent {
+        let answered = match first {
+            Poll::Ready(answered) => answered,
+            Poll::Pending => answer.await,
+        };
+        outcome = outcome.and(answered.map(drop));
+    }
+    outcome
 }
 
 /// Closes the connection at once, even if the server is at work for it.

@@ -12,9 +12,9 @@ mod readiness;
 #[path = "../repo/mod.rs"]
 pub(crate) mod repo;
 pub(crate) mod search;
-mod session;
 mod timeline;
 mod tls;
+mod unit;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,11 +24,11 @@ use forecourt_kernel::{BusinessId, StoreResult};
 
 pub use conn::{Conn, Pipeline};
 pub use pool::Reader;
-pub use session::Session;
+pub use unit::UnitOfWork;
 
 use crate::config::Config;
 use crate::error::{MigrateError, OpenError};
-use crate::pool::{Effort, PoolStatus, WriteStats};
+use crate::pool::{PoolStatus, WriteStats};
 use crate::shares::{OWN_TURNS, TenantLimiter};
 use crate::state::DatabaseState;
 use crate::totals::Totals;
@@ -132,23 +132,23 @@ impl Engine {
     ///
     /// # Errors
     /// `Unavailable` if none comes free in time, or the server cannot be reached.
-    pub async fn read(&self, effort: Effort) -> StoreResult<Reader> {
-        self.read_for(None, effort).await
+    pub async fn read(&self) -> StoreResult<Reader> {
+        self.read_for(None).await
     }
 
     /// As [`read`](Self::read), within the share of the business.
     ///
     /// # Errors
     /// As [`read`](Self::read); too many of the business wait already.
-    pub async fn read_for(&self, business: Option<BusinessId>, _effort: Effort) -> StoreResult<Reader> {
+    pub async fn read_for(&self, business: Option<BusinessId>) -> StoreResult<Reader> {
         self.pool.reader(business).await
     }
 
-    /// Begins a transaction. It ends with [`Session::commit`]; dropped before that, it is rolled back.
+    /// Begins a transaction. It ends with [`UnitOfWork::commit`]; dropped before that, it is rolled back.
     ///
     /// # Errors
     /// As [`read`](Self::read).
-    pub async fn begin(&self) -> StoreResult<Session> {
+    pub async fn begin(&self) -> StoreResult<UnitOfWork> {
         self.begin_for(None).await
     }
 
@@ -156,9 +156,9 @@ impl Engine {
     ///
     /// # Errors
     /// As [`begin`](Self::begin); too many of the business wait already.
-    pub async fn begin_for(&self, business: Option<BusinessId>) -> StoreResult<Session> {
+    pub async fn begin_for(&self, business: Option<BusinessId>) -> StoreResult<UnitOfWork> {
         let (conn, place) = self.pool.writer(business, &self.shared.writers).await?;
-        Session::begin(conn, place, Arc::clone(&self.shared))
+        UnitOfWork::begin(conn, place, Arc::clone(&self.shared))
     }
 
     /// The queue of a business's sessions that may share a transaction, with the longest wait.

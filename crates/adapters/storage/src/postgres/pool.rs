@@ -23,7 +23,7 @@ use super::readiness::Faults;
 use super::timeline;
 use crate::config::Config;
 use crate::error::{OpenError, other, store_error, unavailable};
-use crate::pool::{Effort, PoolStatus, WriteStats};
+use crate::pool::{PoolStatus, WriteStats};
 use crate::shares::{OWN_TURNS, Permit, TenantLimiter};
 use crate::state::DatabaseState;
 
@@ -148,14 +148,6 @@ pub struct Reader(ScopeGuard<Lent, fn(Lent)>);
 
 /// The connection, and its place among the readers.
 type Lent = (Conn, Option<Permit>);
-
-impl Reader {
-    /// Returns `true` if statements of this effort may run on it. That is always so: the database server runs them, on no thread
-    /// of ours.
-    pub(crate) const fn suits(&self, _effort: Effort) -> bool {
-        true
-    }
-}
 
 impl Deref for Reader {
     type Target = Conn;

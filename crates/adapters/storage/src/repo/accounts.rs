@@ -13,11 +13,12 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::Conn;
+use super::events::EVENTS;
 use super::files::file_bytes;
-use super::session::{Reading, Writing};
+use super::session::{Mode, Session, Write};
 use crate::error::other;
-use crate::models::{ApiKeyRow, BusinessRow, BusinessValues};
-use crate::schema::{api_keys, business_counters, businesses, deletions, webhook_queues};
+use crate::models::{ApiKeyRow, BusinessRow, BusinessValues, Counter};
+use crate::schema::{api_keys, businesses, counters, deletions, webhook_queues};
 use crate::statement::RunQueryDsl;
 
 async fn credential(conn: &mut Conn, key: &KeyId) -> StoreResult<Option<StoredCredential>> {
@@ -79,56 +80,43 @@ async fn keys(conn: &mut Conn, business: Option<BusinessId>) -> StoreResult<Vec<
     rows?.into_iter().map(read_key).collect()
 }
 
-macro_rules! account_reader {
-    ($session:ty) => {
-        #[async_trait]
-        impl AccountReader for $session {
-            async fn credential(&mut self, key: &KeyId) -> StoreResult<Option<StoredCredential>> {
-                credential(self.conn().await?, key).await
-            }
+#[async_trait]
+impl<M: Mode> AccountReader for Session<M> {
+    async fn credential(&mut self, key: &KeyId) -> StoreResult<Option<StoredCredential>> {
+        credential(self.conn().await?, key).await
+    }
 
-            async fn business(&mut self, id: BusinessId) -> StoreResult<Option<Business>> {
-                business(self.conn().await?, id).await
-            }
+    async fn business(&mut self, id: BusinessId) -> StoreResult<Option<Business>> {
+        business(self.conn().await?, id).await
+    }
 
-            async fn business_by_tag(&mut self, tag: &str) -> StoreResult<Option<Business>> {
-                business_by_tag(self.conn().await?, tag).await
-            }
+    async fn business_by_tag(&mut self, tag: &str) -> StoreResult<Option<Business>> {
+        business_by_tag(self.conn().await?, tag).await
+    }
 
-            async fn businesses(&mut self) -> StoreResult<Vec<Business>> {
-                all_businesses(self.conn().await?).await
-            }
+    async fn businesses(&mut self) -> StoreResult<Vec<Business>> {
+        all_businesses(self.conn().await?).await
+    }
 
-            async fn keys(&mut self, business: Option<BusinessId>) -> StoreResult<Vec<ApiKey>> {
-                keys(self.conn().await?, business).await
-            }
-        }
-    };
+    async fn keys(&mut self, business: Option<BusinessId>) -> StoreResult<Vec<ApiKey>> {
+        keys(self.conn().await?, business).await
+    }
 }
 
-account_reader!(Reading);
-account_reader!(Writing);
-
 #[async_trait]
-impl AccountStore for Writing {
+impl AccountStore for Session<Write> {
     async fn insert_business(&mut self, business: &Business) -> StoreResult<BusinessId> {
         let inserted = diesel::insert_into(businesses::table).values(business_values(business)?);
         let id: i64 = inserted
             .returning(businesses::id)
             .get_result(self.conn().await?)
             .await?;
-        diesel::insert_into(business_counters::table)
+        // The first counter, by which its transactions take turns. The others come with their first use.
+        diesel::insert_into(counters::table)
             .values((
-                business_counters::business_id.eq(id),
-                business_counters::leads.eq(0),
-                business_counters::lead_writes.eq(0),
-                business_counters::lead_reference.eq(0),
-                business_counters::lead_created.eq(0),
-                business_counters::contacts.eq(0),
-                business_counters::contact_writes.eq(0),
-                business_counters::event_sequence.eq(0),
-                business_counters::event_created.eq(0),
-                business_counters::subscribers.eq(0),
+                counters::business_id.eq(id),
+                counters::kind.eq(EVENTS),
+                Counter::default(),
             ))
             .execute(self.conn().await?)
             .await?;

@@ -6,23 +6,22 @@ use diesel::sql_types::{BigInt, Nullable};
 use forecourt_dealership::{AgeReader, Purged};
 use forecourt_kernel::{BusinessId, StoreResult, Timestamp};
 
-use super::session::{Reading, Reads};
+use super::events::EVENTS;
+use super::session::{Read, Session};
 use super::webhooks::{PENDING, first_behind, first_since};
-use crate::schema::business_counters;
-use crate::statement::{RunQueryDsl, Sql};
+use crate::schema::counters;
+use crate::statement::{MayScan as _, RunQueryDsl, Sql};
 
 /// The latest stamp over several kinds of records, each found by an index or in a small table.
 const NEWEST: &str = "(SELECT max(stamp) FROM (
-    SELECT max(event_created) AS stamp FROM business_counters
-    UNION ALL SELECT max(lead_created) FROM business_counters
-    UNION ALL SELECT max(vehicle_created) FROM business_counters
+    SELECT max(stamp) AS stamp FROM counters
     UNION ALL SELECT max(updated) FROM businesses
     UNION ALL SELECT max(created) FROM api_keys
     UNION ALL SELECT max(created) FROM idempotency_keys
     UNION ALL SELECT max(created) FROM webhook_deliveries) AS stamps)";
 
 #[async_trait]
-impl AgeReader for Reading {
+impl AgeReader for Session<Read> {
     async fn newest_record(&mut self) -> StoreResult<Option<Timestamp>> {
         let newest: Sql<Nullable<BigInt>> = Sql::new(&format!("SELECT {NEWEST}"));
         let newest: Option<i64> = newest.get_result(self.conn().await?).await?;
@@ -31,7 +30,6 @@ impl AgeReader for Reading {
     }
 
     async fn purge_quota(&mut self, what: Purged, before: Timestamp, since: Timestamp) -> StoreResult<u32> {
-        self.expect_work().await?;
         let (table, stamp, condition) = match what {
             Purged::Answers => ("idempotency_keys", "created", String::new()),
             Purged::Deliveries => ("webhook_deliveries", "created", format!(" AND status <> {PENDING}")),
@@ -55,10 +53,10 @@ impl AgeReader for Reading {
             .bind(before.epoch_seconds())
             .sql(&condition);
         let conn = self.conn().await?;
-        let recent: i64 = recent.get_result(conn).await?;
-        let older: i64 = older.get_result(conn).await?;
+        let recent: i64 = recent.may_scan(true).get_result(conn).await?;
+        let older: i64 = older.may_scan(true).get_result(conn).await?;
         let all: i64 = if older > 0 {
-            count("IS NOT NULL").get_result(conn).await?
+            count("IS NOT NULL").may_scan(true).get_result(conn).await?
         } else {
             0
         };
@@ -67,13 +65,15 @@ impl AgeReader for Reading {
 }
 
 /// As [`AgeReader::purge_quota`]. Events have no index by their stamps; within a business they are found by bisection.
-async fn events(session: &mut Reading, before: Timestamp, since: Timestamp) -> StoreResult<u32> {
-    let counters: Vec<(i64, i64)> = business_counters::table
-        .select((business_counters::business_id, business_counters::event_sequence))
+async fn events(session: &mut Session<Read>, before: Timestamp, since: Timestamp) -> StoreResult<u32> {
+    let logs: Vec<(i64, i64)> = counters::table
+        .filter(counters::kind.eq(EVENTS))
+        .select((counters::business_id, counters::number))
+        .may_scan(true)
         .load(session.conn().await?)
         .await?;
     let (mut recent, mut older, mut all) = (0, 0, 0);
-    for (business, latest) in counters {
+    for (business, latest) in logs {
         let conn = session.conn().await?;
         let Some((first, created)) = first_behind(conn, business, 0).await? else {
             continue;

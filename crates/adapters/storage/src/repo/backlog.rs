@@ -6,8 +6,8 @@ use diesel::sql_types::{BigInt, Nullable};
 use forecourt_dealership::{Backlog, BacklogReader};
 use forecourt_kernel::{Moment, StoreResult};
 
-use super::session::{Reading, Reads};
-use crate::statement::RunQueryDsl;
+use super::session::{Read, Session};
+use crate::statement::{MayScan as _, RunQueryDsl};
 
 /// The number of the webhooks' queues in which the oldest delivery is searched for: those that are due first.
 const QUEUES: u32 = 1_000;
@@ -45,15 +45,17 @@ fn statement() -> String {
 }
 
 #[async_trait]
-impl BacklogReader for Reading {
+impl BacklogReader for Session<Read> {
     async fn backlog(&mut self) -> StoreResult<Backlog> {
-        self.expect_work().await?;
         let BacklogRow {
             deliveries,
             oldest_due,
             disabled_webhooks,
             mails,
-        } = diesel::sql_query(statement()).get_result(self.conn().await?).await?;
+        } = diesel::sql_query(statement())
+            .may_scan(true)
+            .get_result(self.conn().await?)
+            .await?;
         let count = |counted: i64| u32::try_from(counted).unwrap_or(Backlog::MOST);
         Ok(Backlog {
             deliveries: count(deliveries),

@@ -12,12 +12,12 @@ use forecourt_blogs::{
 use forecourt_kernel::{BusinessId, Page, PageRequest, Range, StoreError, StoreResult, Timestamp, Version, fold};
 
 use super::owned::OwnedTable;
-use super::session::{Reading, Reads, Writing};
+use super::session::{Mode, Session, Write};
 use super::{Conn, Db, dialect, list};
 use crate::error::other;
 use crate::schema::businesses;
-use crate::selection::{Counters, RecordKind, Selection};
-use crate::statement::{Prepare as _, RunQueryDsl};
+use crate::selection::{RecordKind, Selection};
+use crate::statement::{Prepare as _, RunQueryDsl, for_no_key_update};
 
 pub(super) const OWNED_TABLES: &[OwnedTable] = &[
     OwnedTable::new("article_tags", "tag, article_id", 500),
@@ -30,7 +30,6 @@ const ARTICLES: RecordKind = RecordKind {
     table: "articles",
     rows: "articles",
     texts: None,
-    counters: Counters::Row(KIND),
 };
 
 diesel::table! {
@@ -187,7 +186,7 @@ fn selection(business: BusinessId, filter: &ArticleFilter, now: Timestamp) -> Se
 }
 
 async fn page(
-    session: &mut impl Reads,
+    session: &mut Session<impl Mode>,
     business: BusinessId,
     selection: &Selection,
     request: &PageRequest,
@@ -202,7 +201,7 @@ async fn page(
 }
 
 async fn heads(
-    session: &mut impl Reads,
+    session: &mut Session<impl Mode>,
     selection: &Selection,
     request: &PageRequest,
 ) -> StoreResult<Page<ListedArticle>> {
@@ -275,66 +274,50 @@ async fn taken(
     Ok(slugs.iter().filter(|slug| taken.contains(&***slug)).cloned().collect())
 }
 
-macro_rules! article_reader {
-    ($session:ty) => {
-        #[async_trait]
-        impl ArticleReader for $session {
-            async fn article(&mut self, business: BusinessId, id: ArticleId) -> StoreResult<Option<Article>> {
-                let conn = self.conn().await?;
-                let query = articles::table.find((business.get(), id.get()));
-                let row = query.select(ArticleRow::as_select()).get_optional(conn).await?;
-                found(conn, business, row).await
-            }
+#[async_trait]
+impl<M: Mode> ArticleReader for Session<M> {
+    async fn article(&mut self, business: BusinessId, id: ArticleId) -> StoreResult<Option<Article>> {
+        let conn = self.conn().await?;
+        let query = articles::table.find((business.get(), id.get()));
+        let row = query.select(ArticleRow::as_select()).get_optional(conn).await?;
+        found(conn, business, row).await
+    }
 
-            async fn articles(
-                &mut self,
-                business: BusinessId,
-                filter: &ArticleFilter,
-                now: Timestamp,
-                request: &PageRequest,
-            ) -> StoreResult<Page<Article>> {
-                page(self, business, &selection(business, filter, now), request).await
-            }
+    async fn articles(
+        &mut self,
+        business: BusinessId,
+        filter: &ArticleFilter,
+        now: Timestamp,
+        request: &PageRequest,
+    ) -> StoreResult<Page<Article>> {
+        page(self, business, &selection(business, filter, now), request).await
+    }
 
-            async fn article_heads(
-                &mut self,
-                business: BusinessId,
-                filter: &ArticleFilter,
-                now: Timestamp,
-                request: &PageRequest,
-            ) -> StoreResult<Page<ListedArticle>> {
-                heads(self, &selection(business, filter, now), request).await
-            }
+    async fn article_heads(
+        &mut self,
+        business: BusinessId,
+        filter: &ArticleFilter,
+        now: Timestamp,
+        request: &PageRequest,
+    ) -> StoreResult<Page<ListedArticle>> {
+        heads(self, &selection(business, filter, now), request).await
+    }
 
-            async fn known_articles(
-                &mut self,
-                business: BusinessId,
-                ids: &[ArticleId],
-            ) -> StoreResult<HashSet<ArticleId>> {
-                known(
-                    self.conn().await?,
-                    business,
-                    ids.iter().copied().map(ArticleId::get),
-                )
-                .await
-            }
+    async fn known_articles(&mut self, business: BusinessId, ids: &[ArticleId]) -> StoreResult<HashSet<ArticleId>> {
+        known(self.conn().await?, business, ids.iter().copied().map(ArticleId::get)).await
+    }
 
-            async fn taken_slugs(
-                &mut self,
-                business: BusinessId,
-                slugs: &[Slug],
-                except: Option<ArticleId>,
-            ) -> StoreResult<HashSet<Slug>> {
-                taken(self.conn().await?, business, slugs, except).await
-            }
-        }
-    };
+    async fn taken_slugs(
+        &mut self,
+        business: BusinessId,
+        slugs: &[Slug],
+        except: Option<ArticleId>,
+    ) -> StoreResult<HashSet<Slug>> {
+        taken(self.conn().await?, business, slugs, except).await
+    }
 }
 
-article_reader!(Reading);
-article_reader!(Writing);
-
-impl Writing {
+impl Session<Write> {
     /// Stores an article's tags.
     async fn save_tags(&mut self, business: BusinessId, article: &Article) -> StoreResult<()> {
         let conn = self.conn().await?;
@@ -363,15 +346,16 @@ impl Writing {
 }
 
 #[async_trait]
-impl ArticleStore for Writing {
+impl ArticleStore for Session<Write> {
     async fn lock_articles(&mut self, business: BusinessId) -> StoreResult<()> {
-        list::count_write(self.conn().await?, business, KIND, 0).await.map(drop)
+        self.counter(business, KIND).await?.write(0);
+        Ok(())
     }
 
     async fn lock_article(&mut self, business: BusinessId, id: ArticleId) -> StoreResult<Option<Article>> {
         let conn = self.conn().await?;
         let query = articles::table.find((business.get(), id.get()));
-        let row = dialect::for_no_key_update!(query.select(ArticleRow::as_select()))
+        let row = for_no_key_update(query.select(ArticleRow::as_select()))
             .get_optional(conn)
             .await?;
         found(conn, business, row).await
@@ -385,8 +369,8 @@ impl ArticleStore for Writing {
         publication: Publication,
         at: Timestamp,
     ) -> StoreResult<Article> {
+        self.counter(business, KIND).await?.write(1);
         let conn = self.conn().await?;
-        list::count_write(conn, business, KIND, 1).await?;
         let mut article = Article {
             id: ArticleId::new(0),
             version: Version::FIRST,
@@ -411,8 +395,8 @@ impl ArticleStore for Writing {
     }
 
     async fn save_article(&mut self, business: BusinessId, article: &Article) -> StoreResult<()> {
+        self.counter(business, KIND).await?.write(0);
         let conn = self.conn().await?;
-        list::count_write(conn, business, KIND, 0).await?;
         diesel::update(articles::table.find((business.get(), article.id.get())))
             .set(ArticleValues::new(article)?)
             .prepared()
@@ -427,7 +411,7 @@ impl ArticleStore for Writing {
             .execute(conn)
             .await?;
         if gone > 0 {
-            list::count_write(conn, business, KIND, -1).await?;
+            self.counter(business, KIND).await?.write(-1);
         }
         Ok(())
     }

@@ -10,17 +10,17 @@ use forecourt_files::FileName;
 use forecourt_kernel::{BusinessId, ContactId, LeadId, StoreResult, Timestamp, WebhookId};
 
 use super::deletions::{code, kind};
-use super::session::Writing;
-use super::{dialect, people};
+use super::people;
+use super::session::{Session, Write};
 use crate::error::other;
 use crate::schema::{deletions, erased_people, file_removals};
-use crate::statement::RunQueryDsl;
+use crate::statement::{RunQueryDsl, skip_locked};
 
 /// The number of erased people that spools are searched for at once.
 const ERASED_AT_ONCE: i64 = 100;
 
 #[async_trait]
-impl DeletionQueue for Writing {
+impl DeletionQueue for Session<Write> {
     async fn open_deletions(&mut self, limit: u32) -> StoreResult<Vec<OpenDeletion>> {
         let open: Vec<(i64, i32, i64)> = deletions::table
             .order((deletions::business_id, deletions::kind, deletions::record))
@@ -41,7 +41,7 @@ impl DeletionQueue for Writing {
     async fn continue_deletion(&mut self, deletion: OpenDeletion) -> StoreResult<bool> {
         let OpenDeletion { business, kind, record } = deletion;
         let entry = deletions::table.find((business.get(), code(kind), record));
-        let state: Option<Vec<u8>> = dialect::skip_locked!(entry.select(deletions::state))
+        let state: Option<Vec<u8>> = skip_locked(entry.select(deletions::state))
             .get_optional(self.conn().await?)
             .await?;
         let Some(state) = state else {

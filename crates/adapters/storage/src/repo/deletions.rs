@@ -4,7 +4,7 @@ use diesel::prelude::*;
 use forecourt_dealership::DeletionKind;
 use forecourt_kernel::{BoxError, BusinessId, StoreError, StoreResult};
 
-use super::session::Writing;
+use super::session::{Session, Write};
 use crate::models::ERASURE;
 use crate::schema::deletions;
 use crate::statement::RunQueryDsl;
@@ -31,7 +31,7 @@ pub(super) fn kind(code: i32) -> StoreResult<DeletionKind> {
         .ok_or_else(|| StoreError::Other(BoxError::from(format!("there is no deletion of kind {code}"))))
 }
 
-impl Writing {
+impl Session<Write> {
     /// Leaves the rest of a deletion to the background.
     pub(super) async fn continue_later(
         &mut self,

@@ -6,7 +6,7 @@ use forecourt_files::{FileKind, FileName, FileReader, FileRegister, StoredFile};
 use forecourt_kernel::{BusinessId, StoreError, StoreResult, Timestamp};
 
 use super::owned::OwnedTable;
-use super::session::{Reading, Writing};
+use super::session::{Mode, Session, Write};
 use super::{Conn, Db, dialect};
 use crate::error::other;
 use crate::statement::RunQueryDsl;
@@ -112,35 +112,28 @@ async fn files_after(
     rows.into_iter().map(StoredFile::try_from).collect()
 }
 
-macro_rules! file_reader {
-    ($session:ty) => {
-        #[async_trait]
-        impl FileReader for $session {
-            async fn file(&mut self, business: BusinessId, name: &FileName) -> StoreResult<Option<StoredFile>> {
-                file(self.conn().await?, business, name).await
-            }
+#[async_trait]
+impl<M: Mode> FileReader for Session<M> {
+    async fn file(&mut self, business: BusinessId, name: &FileName) -> StoreResult<Option<StoredFile>> {
+        file(self.conn().await?, business, name).await
+    }
 
-            async fn file_bytes(&mut self, business: BusinessId) -> StoreResult<u64> {
-                file_bytes(self.conn().await?, business).await
-            }
+    async fn file_bytes(&mut self, business: BusinessId) -> StoreResult<u64> {
+        file_bytes(self.conn().await?, business).await
+    }
 
-            async fn files_after(
-                &mut self,
-                business: BusinessId,
-                after: Option<&FileName>,
-                limit: u32,
-            ) -> StoreResult<Vec<StoredFile>> {
-                files_after(self.conn().await?, business, after, limit).await
-            }
-        }
-    };
+    async fn files_after(
+        &mut self,
+        business: BusinessId,
+        after: Option<&FileName>,
+        limit: u32,
+    ) -> StoreResult<Vec<StoredFile>> {
+        files_after(self.conn().await?, business, after, limit).await
+    }
 }
 
-file_reader!(Reading);
-file_reader!(Writing);
-
 #[async_trait]
-impl FileRegister for Writing {
+impl FileRegister for Session<Write> {
     async fn insert_files(&mut self, business: BusinessId, files: &[StoredFile]) -> StoreResult<()> {
         let rows = files.iter().map(|file| FileRow::new(business, file));
         let rows = rows.collect::<StoreResult<Vec<FileRow>>>()?;

@@ -6,7 +6,7 @@ use forecourt_accounts::{IdempotencyKey, IdempotencyStore, KeyUse, KeyedRequest,
 use forecourt_kernel::{BoxError, BusinessId, ContactId, StoreError, StoreResult, Timestamp};
 
 use super::people::{LEAD, VEHICLE};
-use super::session::Writing;
+use super::session::{Session, Write};
 use crate::error::other;
 use crate::models::AnswerRow;
 use crate::schema::idempotency_keys;
@@ -21,14 +21,14 @@ fn outdated(now: Timestamp) -> i64 {
 }
 
 #[async_trait]
-impl IdempotencyStore for Writing {
+impl IdempotencyStore for Session<Write> {
     async fn key_use(
         &mut self,
         business: BusinessId,
         KeyedRequest { key, fingerprint }: &KeyedRequest,
         now: Timestamp,
     ) -> StoreResult<KeyUse> {
-        if self.transaction.buffer.has_answer(business, key.as_str()) {
+        if self.is_buffered(business, key.as_str()) {
             // The answer is available once that is committed.
             return Err(StoreError::Conflict);
         }
@@ -85,7 +85,7 @@ impl IdempotencyStore for Writing {
             Some(ShownRecord::Vehicle(id)) => (Some(VEHICLE), Some(id.get())),
         };
         let fingerprint = keyed_fingerprint(self.dependencies.cipher()?, fingerprint.as_bytes()).to_vec();
-        self.buffer(business).await?.answer(AnswerRow {
+        let row = AnswerRow {
             business_id: business.get(),
             key: key.as_str().to_owned(),
             fingerprint,
@@ -95,8 +95,9 @@ impl IdempotencyStore for Writing {
             contact: contact.map(ContactId::get),
             kind,
             record,
-        });
-        Ok(())
+        };
+        let answer = diesel::insert_into(idempotency_keys::table).values(row);
+        self.send_named_later(business, key.as_str().to_owned(), answer).await
     }
 
     async fn purge_expired(&mut self, now: Timestamp, limit: u32) -> StoreResult<u32> {

@@ -7,15 +7,16 @@
 
 use std::sync::Arc;
 
+use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 use forecourt_kernel::{BusinessId, PageRequest, Position, Range, StoreResult};
 
-use super::session::Reads;
+use super::session::{Mode, Session};
 use super::{Conn, dialect, search};
-use crate::schema::{business_counters, record_counters};
-use crate::selection::{Condition, Counters, Selection, within};
-use crate::statement::{Prepare as _, RunQueryDsl, Select, Sql, Value};
+use crate::schema::counters;
+use crate::selection::{Condition, Selection, within};
+use crate::statement::{MayScan as _, RunQueryDsl, Scan, Select, Sql, Value};
 use crate::totals::{Counted, Totals};
 
 /// The maximum number of a column's values up to which each is read by itself, in order, before all are merged.
@@ -32,6 +33,8 @@ const USUAL_PER_PAGE: [i64; 8] = [10, 20, 25, 50, 100, 200, 250, 500];
 
 /// A page whose rows are to be read.
 pub(super) struct Found {
+    /// It may read many rows.
+    may_scan: bool,
     /// The statement after its columns. It reads the rows of the page, newest first, and the first row of the next one.
     from: Sql<()>,
     /// The total number of records, only if the page was requested by number.
@@ -40,14 +43,18 @@ pub(super) struct Found {
 
 impl Found {
     /// Returns the statement that reads these columns.
-    pub(super) fn select<C>(self, columns: C) -> Select<C> {
-        Select::new(columns, self.from)
+    pub(super) fn select<C>(self, columns: C) -> Scan<Select<C>> {
+        Select::new(columns, self.from).may_scan(self.may_scan)
     }
 }
 
 /// Finds a page.
-pub(super) async fn find(session: &mut impl Reads, selection: &Selection, request: &PageRequest) -> StoreResult<Found> {
-    let mut list = List::of(session.conn().await?, selection).await?;
+pub(super) async fn find(
+    session: &mut Session<impl Mode>,
+    selection: &Selection,
+    request: &PageRequest,
+) -> StoreResult<Found> {
+    let mut list = List::of(session.flushed_conn().await?, selection).await?;
     let offset = request.offset();
     let remembered = known_totals(session, selection).and_then(|totals| totals.get(selection));
     let counted = match remembered {
@@ -61,7 +68,8 @@ pub(super) async fn find(session: &mut impl Reads, selection: &Selection, reques
     if total.is_some_and(|total| offset >= total) {
         let mut from = Sql::new(&format!(" FROM {} WHERE business_id = ", selection.kind.rows));
         from.bind(selection.business.get()).sql(" AND 1 = 0");
-        return Ok(Found { from, total });
+        let may_scan = false;
+        return Ok(Found { may_scan, from, total });
     }
     if let Position::After(cursor) = &request.position {
         list.before = Some(cursor.id());
@@ -74,75 +82,41 @@ pub(super) async fn find(session: &mut impl Reads, selection: &Selection, reques
         let Counted { total, of, .. } = counted;
         total.saturating_mul(total) > wanted.saturating_mul(of)
     });
-    if list.entries(counted.or(remembered), wanted) > INLINE_SCAN_ROWS {
-        session.expect_work().await?;
-    }
+    let may_scan = list.entries(counted.or(remembered), wanted) > INLINE_SCAN_ROWS;
     list.few = match counted {
         _ if list.scan_in_id_order => None,
         Some(Counted { narrowed, .. }) => {
             narrowed.and_then(|which| search::candidates(selection).into_iter().nth(which))
         }
         None => {
-            list.narrow(session.conn().await?).await?;
+            list.narrow(session.flushed_conn().await?).await?;
             list.few
         }
     };
     let from = list.rows(limit, offset);
-    Ok(Found { from, total })
+    Ok(Found { may_scan, from, total })
 }
 
 /// Returns the cache of totals, if the list's total may be remembered.
-fn known_totals(session: &impl Reads, selection: &Selection) -> Option<Arc<Totals>> {
+fn known_totals(session: &Session<impl Mode>, selection: &Selection) -> Option<Arc<Totals>> {
     session.totals().filter(|_| !selection.depends_on_time)
 }
 
 /// Returns the number of the business's records of the kind, and the number of their writes.
 async fn records(conn: &mut Conn, selection: &Selection) -> StoreResult<(i64, i64)> {
-    let business = selection.business.get();
-    let mut row: Sql<(BigInt, BigInt)> = match selection.kind.counters {
-        Counters::Columns { records, writes } => Sql::new(&format!(
-            "SELECT {records}, {writes} FROM business_counters WHERE business_id = "
-        )),
-        Counters::Row(kind) => {
-            let mut row = Sql::new("SELECT records, writes FROM record_counters WHERE kind = ");
-            row.bind(kind).sql(" AND business_id = ");
-            row
-        }
-    };
-    row.bind(business);
-    let row = row.get_optional(conn).await?;
+    let row = counters::table
+        .find((selection.business.get(), selection.kind.rows))
+        .select((counters::records, counters::writes));
+    let row: Option<(i64, i64)> = row.get_optional(conn).await?;
     Ok(row.unwrap_or_default())
-}
-
-/// Counts a write of a record of that kind, and adds `more` to the number of such records. No other transaction writes such
-/// records of the business until this one ends. Returns the number of the write.
-pub(super) async fn count_write(conn: &mut Conn, business: BusinessId, kind: &str, more: i64) -> StoreResult<i64> {
-    diesel::insert_into(record_counters::table)
-        .values((
-            record_counters::business_id.eq(business.get()),
-            record_counters::kind.eq(kind),
-            record_counters::records.eq(more),
-            record_counters::writes.eq(1),
-        ))
-        .on_conflict((record_counters::business_id, record_counters::kind))
-        .do_update()
-        .set((
-            record_counters::records.eq(record_counters::records + more),
-            record_counters::writes.eq(record_counters::writes + 1),
-        ))
-        .returning(record_counters::writes)
-        .prepared()
-        .get_result(conn)
-        .await
 }
 
 /// Returns `true` if the stamps of some records of a business run against their numbers, after the clock was put back.
 pub(super) async fn are_stamps_unordered(conn: &mut Conn, business: BusinessId) -> StoreResult<bool> {
-    let row = business_counters::table
-        .find(business.get())
-        .select(business_counters::stamps_unordered);
-    let unordered: Option<bool> = row.get_optional(conn).await?;
-    Ok(unordered.unwrap_or_default())
+    let unordered = counters::table
+        .filter(counters::business_id.eq(business.get()))
+        .filter(counters::unordered.eq(true));
+    diesel::select(exists(unordered)).get_result(conn).await
 }
 
 /// A list, in the terms of its statements.
@@ -203,7 +177,7 @@ impl<'a> List<'a> {
                 .sql(" LIMIT ")
                 .bind(CANDIDATE_LIMIT)
                 .sql(") AS found");
-            let found: i64 = found.get_result(conn).await?;
+            let found: i64 = found.may_scan(true).get_result(conn).await?;
             if found < CANDIDATE_LIMIT {
                 self.few = Some(ids);
                 return Ok(Some(number));
@@ -213,10 +187,10 @@ impl<'a> List<'a> {
     }
 
     /// Counts the records that pass, unless that was done since the last write.
-    async fn counted(&mut self, session: &mut impl Reads, remembered: Option<Counted>) -> StoreResult<Counted> {
+    async fn counted(&mut self, session: &mut Session<impl Mode>, remembered: Option<Counted>) -> StoreResult<Counted> {
         // First: a write during the count makes the total outdated, and never the reverse.
         let epoch = session.epoch();
-        let (of, writes) = records(session.conn().await?, self.selection).await?;
+        let (of, writes) = records(session.flushed_conn().await?, self.selection).await?;
         if self.selection.is_all() {
             return Ok(Counted {
                 total: of,
@@ -230,10 +204,9 @@ impl<'a> List<'a> {
         if let Some(known) = remembered.filter(holds) {
             return Ok(known);
         }
-        session.expect_work().await?;
-        let conn = session.conn().await?;
+        let conn = session.flushed_conn().await?;
         let narrowed = self.narrow(conn).await?;
-        let total = self.count().get_result(conn).await?;
+        let total = self.count().may_scan(true).get_result(conn).await?;
         let counted = Counted {
             total,
             of,

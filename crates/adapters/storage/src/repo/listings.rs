@@ -15,10 +15,9 @@ use forecourt_listings::{
 use forecourt_vehicles::{Vehicle, VehicleFollower};
 
 use super::owned::OwnedTable;
-use super::session::{Reading, Reads, Writing};
-use super::{Conn, dialect, list};
-use crate::schema::record_counters;
-use crate::statement::{Prepare as _, RunQueryDsl, Sql};
+use super::session::{Mode, Session, Write};
+use super::{Conn, list};
+use crate::statement::{MayScan as _, Prepare as _, RunQueryDsl, Sql, skip_locked};
 
 pub(super) const OWNED_TABLES: &[OwnedTable] = &[
     OwnedTable::new("listings", "id", 100),
@@ -234,7 +233,7 @@ fn passing<T>(sql: &mut Sql<T>, business: BusinessId, filter: &ListingFilter, no
 }
 
 async fn page(
-    session: &mut impl Reads,
+    session: &mut Session<impl Mode>,
     business: BusinessId,
     filter: &ListingFilter,
     now: Timestamp,
@@ -242,16 +241,14 @@ async fn page(
 ) -> StoreResult<Page<Listing>> {
     let offset = request.offset();
     // A page of the whole list after a cursor reads its own entries of one index and nothing more.
-    if *filter != ListingFilter::default() || offset.is_some() {
-        session.expect_work().await?;
-    }
+    let may_scan = *filter != ListingFilter::default() || offset.is_some();
     let conn = session.conn().await?;
     let total = match offset {
         None => None,
         Some(_) => {
             let mut count: Sql<BigInt> = Sql::new("SELECT count(*)");
             passing(&mut count, business, filter, now);
-            Some(count.get_result(conn).await?)
+            Some(count.may_scan(true).get_result(conn).await?)
         }
     };
     let mut rows: Sql<RowType> = Sql::new("SELECT id, updated, hash, json");
@@ -269,7 +266,7 @@ async fn page(
     if let Some(offset) = offset.filter(|offset| *offset > 0) {
         rows.sql(" OFFSET ").bind(offset);
     }
-    let rows: Vec<Row> = rows.load(conn).await?;
+    let rows: Vec<Row> = rows.may_scan(may_scan).load(conn).await?;
     let shown_rows = request.per_page as usize;
     let has_more = rows.len() > shown_rows;
     let items: Vec<Listing> = rows.into_iter().take(shown_rows).map(shown).collect();
@@ -323,8 +320,7 @@ async fn manifest(
 }
 
 async fn manifest_state(conn: &mut Conn, business: BusinessId, now: Timestamp) -> StoreResult<ManifestState> {
-    let mut state: Sql<(Nullable<BigInt>, BigInt)> =
-        Sql::new("SELECT (SELECT writes FROM record_counters WHERE kind = ");
+    let mut state: Sql<(Nullable<BigInt>, BigInt)> = Sql::new("SELECT (SELECT writes FROM counters WHERE kind = ");
     state
         .bind(KIND)
         .sql(" AND business_id = ")
@@ -424,7 +420,7 @@ async fn ready_counts(conn: &mut Conn, business: BusinessId, now: Timestamp) -> 
     let mut counts: Sql<(BigInt, BigInt)> = Sql::new("SELECT ready, count(*)");
     live(&mut counts, business, now);
     counts.sql(" GROUP BY ready");
-    let counts: Vec<(i64, i64)> = counts.load(conn).await?;
+    let counts: Vec<(i64, i64)> = counts.may_scan(true).load(conn).await?;
     let count = |(bits, listings)| ReadyCount {
         ready: ready_for(bits),
         listings,
@@ -447,7 +443,7 @@ async fn ready_listings(
     let mut ids: Sql<BigInt> = Sql::new("SELECT id");
     live(&mut ids, business, now);
     ids.sql(&format!(" AND ready IN ({})", sets.join(", ")));
-    let mut ids: Vec<i64> = ids.load(conn).await?;
+    let mut ids: Vec<i64> = ids.may_scan(true).load(conn).await?;
     ids.sort_unstable();
     Ok(ids.into_iter().map(VehicleId::new).collect())
 }
@@ -473,96 +469,82 @@ async fn listings_of(
     Ok(rows.into_iter().map(shown).collect())
 }
 
-macro_rules! listing_reader {
-    ($session:ty) => {
-        #[async_trait]
-        impl ListingReader for $session {
-            async fn listing(
-                &mut self,
-                business: BusinessId,
-                id: VehicleId,
-                now: Timestamp,
-            ) -> StoreResult<Option<Listing>> {
-                listing(self.conn().await?, business, id, now).await
-            }
+#[async_trait]
+impl<M: Mode> ListingReader for Session<M> {
+    async fn listing(&mut self, business: BusinessId, id: VehicleId, now: Timestamp) -> StoreResult<Option<Listing>> {
+        listing(self.conn().await?, business, id, now).await
+    }
 
-            async fn listings(
-                &mut self,
-                business: BusinessId,
-                filter: &ListingFilter,
-                now: Timestamp,
-                request: &PageRequest,
-            ) -> StoreResult<Page<Listing>> {
-                page(self, business, filter, now, request).await
-            }
+    async fn listings(
+        &mut self,
+        business: BusinessId,
+        filter: &ListingFilter,
+        now: Timestamp,
+        request: &PageRequest,
+    ) -> StoreResult<Page<Listing>> {
+        page(self, business, filter, now, request).await
+    }
 
-            async fn manifest(
-                &mut self,
-                business: BusinessId,
-                after: VehicleId,
-                now: Timestamp,
-                limit: u32,
-            ) -> StoreResult<Vec<ManifestEntry>> {
-                manifest(self.conn().await?, business, after, now, limit).await
-            }
+    async fn manifest(
+        &mut self,
+        business: BusinessId,
+        after: VehicleId,
+        now: Timestamp,
+        limit: u32,
+    ) -> StoreResult<Vec<ManifestEntry>> {
+        manifest(self.conn().await?, business, after, now, limit).await
+    }
 
-            async fn manifest_state(&mut self, business: BusinessId, now: Timestamp) -> StoreResult<ManifestState> {
-                manifest_state(self.conn().await?, business, now).await
-            }
+    async fn manifest_state(&mut self, business: BusinessId, now: Timestamp) -> StoreResult<ManifestState> {
+        manifest_state(self.flushed_conn().await?, business, now).await
+    }
 
-            async fn listing_changes(
-                &mut self,
-                business: BusinessId,
-                range: ChangeRange,
-                now: Timestamp,
-                limit: u32,
-            ) -> StoreResult<Vec<Change>> {
-                changes(self.conn().await?, business, range, now, limit).await
-            }
+    async fn listing_changes(
+        &mut self,
+        business: BusinessId,
+        range: ChangeRange,
+        now: Timestamp,
+        limit: u32,
+    ) -> StoreResult<Vec<Change>> {
+        changes(self.conn().await?, business, range, now, limit).await
+    }
 
-            async fn removals_kept_since(&mut self, business: BusinessId) -> StoreResult<i64> {
-                removals_kept_since(self.conn().await?, business).await
-            }
+    async fn removals_kept_since(&mut self, business: BusinessId) -> StoreResult<i64> {
+        removals_kept_since(self.conn().await?, business).await
+    }
 
-            async fn ready_counts(&mut self, business: BusinessId, now: Timestamp) -> StoreResult<Vec<ReadyCount>> {
-                self.expect_work().await?;
-                ready_counts(self.conn().await?, business, now).await
-            }
+    async fn ready_counts(&mut self, business: BusinessId, now: Timestamp) -> StoreResult<Vec<ReadyCount>> {
+        ready_counts(self.conn().await?, business, now).await
+    }
 
-            async fn ready_listings(
-                &mut self,
-                business: BusinessId,
-                feed: Feed,
-                now: Timestamp,
-            ) -> StoreResult<Vec<VehicleId>> {
-                self.expect_work().await?;
-                ready_listings(self.conn().await?, business, feed, now).await
-            }
+    async fn ready_listings(
+        &mut self,
+        business: BusinessId,
+        feed: Feed,
+        now: Timestamp,
+    ) -> StoreResult<Vec<VehicleId>> {
+        ready_listings(self.conn().await?, business, feed, now).await
+    }
 
-            async fn listings_of(
-                &mut self,
-                business: BusinessId,
-                ids: &[VehicleId],
-                now: Timestamp,
-            ) -> StoreResult<Vec<Listing>> {
-                listings_of(self.conn().await?, business, ids, now).await
-            }
-        }
-    };
+    async fn listings_of(
+        &mut self,
+        business: BusinessId,
+        ids: &[VehicleId],
+        now: Timestamp,
+    ) -> StoreResult<Vec<Listing>> {
+        listings_of(self.conn().await?, business, ids, now).await
+    }
 }
-
-listing_reader!(Reading);
-listing_reader!(Writing);
 
 /// Writes a vehicle's listing with the vehicle.
 #[async_trait]
-impl VehicleFollower for Writing {
+impl VehicleFollower for Session<Write> {
     async fn vehicle_changed(&mut self, business: &Business, vehicle: &Vehicle, at: Timestamp) -> StoreResult<()> {
         follow(self, business, vehicle, at).await
     }
 }
 
-impl Writing {
+impl Session<Write> {
     /// Deletes the record of how far the listings of the business are made, so that all are made again: vehicles without listings
     /// were loaded.
     pub(super) async fn delete_build(&mut self, business: BusinessId) -> StoreResult<()> {
@@ -574,7 +556,7 @@ impl Writing {
 }
 
 #[async_trait]
-impl ListingStore for Writing {
+impl ListingStore for Session<Write> {
     fn file_addresses(&self) -> FileAddresses {
         self.dependencies.files.clone()
     }
@@ -586,10 +568,9 @@ impl ListingStore for Writing {
             listings::ready,
             listings::updated,
         ));
-        // Locked before the counter is: so a writer of it and one who removes it do not wait for each other.
-        let row: Option<(String, Option<i64>, i64, i64)> = dialect::for_no_key_update!(row)
-            .get_optional(self.conn().await?)
-            .await?;
+        // Listings are written under the counters, so that they need no lock of their own.
+        self.lock_counters(business).await?;
+        let row: Option<(String, Option<i64>, i64, i64)> = row.get_optional(self.conn().await?).await?;
         Ok(row.map(|(hash, expires, ready, updated)| Listed {
             hash,
             expires: expires.map(Timestamp::from_epoch_seconds),
@@ -602,9 +583,8 @@ impl ListingStore for Writing {
         let row = listings::table
             .find((business.get(), id.get()))
             .select(ListingValues::as_select());
-        let row: Option<ListingValues> = dialect::for_no_key_update!(row)
-            .get_optional(self.conn().await?)
-            .await?;
+        self.lock_counters(business).await?;
+        let row: Option<ListingValues> = row.get_optional(self.conn().await?).await?;
         Ok(row.map(|row| row.into_stored(id)))
     }
 
@@ -626,9 +606,11 @@ impl ListingStore for Writing {
     }
 
     async fn save_listing(&mut self, business: BusinessId, advert: &Advert, updated: Timestamp) -> StoreResult<()> {
-        let conn = self.conn().await?;
         let key = (business.get(), advert.vehicle.get());
-        let sequence = list::count_write(conn, business, KIND, 0).await?;
+        let counter = self.counter(business, KIND).await?;
+        counter.write(0);
+        let sequence = counter.writes;
+        let conn = self.conn().await?;
         let saved = diesel::update(listings::table.find(key))
             .set(ListingValues::new(advert, updated, sequence))
             .prepared()
@@ -643,12 +625,8 @@ impl ListingStore for Writing {
             .values((listings::business_id.eq(key.0), listings::id.eq(key.1), values))
             .execute(conn)
             .await?;
-        diesel::update(record_counters::table.find((business.get(), KIND)))
-            .set(record_counters::records.eq(record_counters::records + 1))
-            .prepared()
-            .execute(conn)
-            .await
-            .map(drop)
+        self.counter(business, KIND).await?.records += 1;
+        Ok(())
     }
 
     async fn remove_listing(
@@ -658,14 +636,16 @@ impl ListingStore for Writing {
         at: Timestamp,
         reason: RemovalReason,
     ) -> StoreResult<()> {
-        let conn = self.conn().await?;
+        self.lock_counters(business).await?;
         let gone = diesel::delete(listings::table.find((business.get(), id.get())))
-            .execute(conn)
+            .execute(self.conn().await?)
             .await?;
         if gone == 0 {
             return Ok(());
         }
-        let sequence = list::count_write(conn, business, KIND, -1).await?;
+        let counter = self.counter(business, KIND).await?;
+        counter.write(-1);
+        let sequence = counter.writes;
         diesel::insert_into(listing_removals::table)
             .values((
                 listing_removals::business_id.eq(business.get()),
@@ -674,7 +654,7 @@ impl ListingStore for Writing {
                 listing_removals::at.eq(at.epoch_seconds()),
                 listing_removals::reason.eq(reason.as_str()),
             ))
-            .execute(conn)
+            .execute(self.conn().await?)
             .await
             .map(drop)
     }
@@ -685,7 +665,8 @@ impl ListingStore for Writing {
             Sql::new("SELECT business_id, id, sequence FROM listing_removals WHERE at < ");
         old.bind(before.epoch_seconds())
             .sql(
-                " AND NOT EXISTS (SELECT 1 FROM listings WHERE listings.business_id = listing_removals.business_id                  AND listings.sequence < listing_removals.sequence) ORDER BY at LIMIT ",
+                " AND NOT EXISTS (SELECT 1 FROM listings WHERE listings.business_id = listing_removals.business_id \
+                 AND listings.sequence < listing_removals.sequence) ORDER BY at LIMIT ",
             )
             .bind(i64::from(limit));
         let old: Vec<(i64, i64, i64)> = old.load(conn).await?;
@@ -731,7 +712,7 @@ impl ListingStore for Writing {
     async fn due_builds(&mut self, settled: Timestamp, limit: u32) -> StoreResult<Vec<BusinessId>> {
         let mut due: Sql<BigInt> = Sql::new(
             "SELECT businesses.id FROM businesses LEFT JOIN listing_builds ON listing_builds.business_id = businesses.id \
-             JOIN business_counters ON business_counters.business_id = businesses.id AND business_counters.vehicles > 0 \
+             JOIN counters ON counters.business_id = businesses.id AND counters.kind = 'vehicles' AND counters.records > 0 \
              WHERE businesses.deleted IS NULL AND (listing_builds.business_id IS NULL OR listing_builds.below IS NOT NULL \
              OR listing_builds.built_of < businesses.updated AND businesses.updated <= ",
         );
@@ -756,7 +737,7 @@ impl ListingStore for Writing {
         let row = listing_builds::table
             .find(business.get())
             .select((listing_builds::built_of, listing_builds::below));
-        let row: Option<(i64, Option<i64>)> = dialect::skip_locked!(row).get_optional(conn).await?;
+        let row: Option<(i64, Option<i64>)> = skip_locked(row).get_optional(conn).await?;
         Ok(row.map(|(of, below)| Build {
             of: Timestamp::from_epoch_seconds(of),
             below: below.map(VehicleId::new),

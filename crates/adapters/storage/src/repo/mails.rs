@@ -2,36 +2,35 @@
 
 use async_trait::async_trait;
 use diesel::QueryableByName;
+use diesel::insert_into;
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 use forecourt_contacts::{ContactMailReader, WaitingMail};
 use forecourt_dealership::{MailQueue, TakenMails};
 use forecourt_kernel::{BusinessId, LeadId, Mail, MailOutbox, PendingMail, StoreResult, Timestamp, fold};
 
-use super::dialect;
-use super::session::{Reading, Writing};
+use super::session::{Read, Session, Write};
 use crate::error::other;
 use crate::models::{MailRow, NewMailRow};
 use crate::schema::{mail_quotas, mails};
-use crate::statement::{Prepare as _, RunQueryDsl};
+use crate::statement::{Prepare as _, RunQueryDsl, for_no_key_update, skip_locked};
 
 const DAY: i64 = 86_400;
 /// The number of a business's mails that one transaction puts off to another day.
 const PUT_OFF_AT_ONCE: i64 = 500;
 
 #[async_trait]
-impl MailOutbox for Writing {
+impl MailOutbox for Session<Write> {
     async fn queue_mail(&mut self, business: BusinessId, mail: Mail, at: Timestamp) -> StoreResult<()> {
         let row = new_row(business, mail, at, false);
-        self.buffer(business).await?.mail(row);
-        Ok(())
+        self.send_later(business, insert_into(mails::table).values(row)).await
     }
 
     async fn queue_awaited_mail(&mut self, business: BusinessId, mail: Mail, at: Timestamp) -> StoreResult<bool> {
         let is_claimed = self.claim_mail(business, at).await?;
         if is_claimed {
             let row = new_row(business, mail, at, true);
-            self.buffer(business).await?.mail(row);
+            self.send_later(business, insert_into(mails::table).values(row)).await?;
         }
         Ok(is_claimed)
     }
@@ -98,7 +97,7 @@ struct Share {
     is_spent: bool,
 }
 
-impl Writing {
+impl Session<Write> {
     /// Takes up to `wanted` of the mails that a business may send in the UTC day of `at`; returns their number.
     async fn claim_mails(&mut self, business: i64, at: Timestamp, wanted: i64) -> StoreResult<i64> {
         let Some(limit) = self.dependencies.mails_per_day else {
@@ -115,7 +114,7 @@ impl Writing {
             .execute(self.conn().await?)
             .await?;
         let quota = mail_quotas::table.find(business);
-        let (day, sent): (i64, i64) = dialect::for_no_key_update!(quota.select((mail_quotas::day, mail_quotas::mails)))
+        let (day, sent): (i64, i64) = for_no_key_update(quota.select((mail_quotas::day, mail_quotas::mails)))
             .get_result(self.conn().await?)
             .await?;
         // The clock of another server may be in the next day already: then that day counts.
@@ -159,7 +158,7 @@ impl Writing {
             .order((mails::due, mails::id))
             .limit(i64::try_from(room).map_err(other)?)
             .select(MailRow::as_select());
-        let mut rows: Vec<MailRow> = dialect::skip_locked!(due).load(self.conn().await?).await?;
+        let mut rows: Vec<MailRow> = skip_locked(due).load(self.conn().await?).await?;
         let is_full = rows.len() >= room;
         let wanted = rows.iter().filter(|row| !row.claimed).count();
         let mut granted = 0;
@@ -198,7 +197,7 @@ impl Writing {
             .order((mails::due, mails::id))
             .limit(PUT_OFF_AT_ONCE)
             .select((mails::id, mails::queued));
-        let due: Vec<(i64, Option<i64>)> = dialect::skip_locked!(due).load(self.conn().await?).await?;
+        let due: Vec<(i64, Option<i64>)> = skip_locked(due).load(self.conn().await?).await?;
         let is_old =
             |queued: Option<i64>| queued.is_some_and(|queued| queued + TakenMails::MAX_WAIT_SECONDS < tomorrow);
         let of = |wanted: bool| {
@@ -239,7 +238,7 @@ const READ_AT_ONCE: i64 = 500;
 const MAILS_AT_ONCE: usize = 10;
 
 #[async_trait]
-impl ContactMailReader for Reading {
+impl ContactMailReader for Session<Read> {
     async fn mails_to(&mut self, business: BusinessId, address: &str, after: i64) -> StoreResult<Vec<WaitingMail>> {
         let (address, mut after) = (fold(address), after);
         let mut to = Vec::new();
@@ -281,7 +280,7 @@ impl ContactMailReader for Reading {
 }
 
 #[async_trait]
-impl MailQueue for Writing {
+impl MailQueue for Session<Write> {
     async fn take_mails(
         &mut self,
         after: BusinessId,

@@ -5,12 +5,11 @@ use std::collections::HashMap;
 use diesel::prelude::*;
 use forecourt_kernel::{BusinessId, Clock, Epoch, StoreResult, Timestamp};
 
-use super::{Conn, Engine, Session, dialect};
+use super::{Conn, Engine, UnitOfWork, dialect};
 use crate::error::other;
 use crate::models::MetaRow;
-use crate::pool::Effort;
 use crate::schema::forecourt_meta;
-use crate::statement::RunQueryDsl;
+use crate::statement::{RunQueryDsl, for_update};
 use crate::{DatabaseFacts, SchemaInfo, VERSION};
 
 const SCHEMA: &str = "schema";
@@ -27,7 +26,7 @@ impl Engine {
     /// # Errors
     /// `Other` on a database that was never migrated, `Unavailable` if it cannot be reached.
     pub async fn schema(&self) -> StoreResult<SchemaInfo> {
-        let mut conn = self.read(Effort::Light).await?;
+        let mut conn = self.read().await?;
         Ok(SchemaInfo {
             version: find(&mut conn, SCHEMA).await?,
             migrated_by: find(&mut conn, MIGRATED_BY).await?,
@@ -35,7 +34,7 @@ impl Engine {
     }
 
     /// Begins a transaction for a session of the stores, unless the schema has become too new for this version to write to it.
-    pub(super) async fn begin_writing(&self, business: Option<BusinessId>) -> StoreResult<Session> {
+    pub(super) async fn begin_writing(&self, business: Option<BusinessId>) -> StoreResult<UnitOfWork> {
         let mut session = self.begin_for(business).await?;
         let check = self.version_check();
         if check.is_due() {
@@ -47,7 +46,7 @@ impl Engine {
 
     /// Returns the proof of the secret key that this database is used with: `proof` from now on, if there was none yet.
     pub(crate) async fn secret_proof(&self, proof: String) -> StoreResult<String> {
-        if let Some(stored) = find(&mut *self.read(Effort::Light).await?, SECRET_PROOF).await? {
+        if let Some(stored) = find(&mut *self.read().await?, SECRET_PROOF).await? {
             return Ok(stored);
         }
         let mut session = self.begin().await?;
@@ -61,7 +60,7 @@ impl Engine {
     /// Identifies the database, and returns its facts. A database without an identity becomes `installation`. One that is on
     /// another timeline than before begins a new epoch, in whichever of several servers sees that first.
     pub(crate) async fn identify(&self, installation: String, now: Timestamp) -> StoreResult<DatabaseFacts> {
-        let mut conn = self.read(Effort::Light).await?;
+        let mut conn = self.read().await?;
         let timeline = dialect::timeline(&mut conn).await?;
         let facts = facts(&mut conn).await?;
         drop(conn);
@@ -80,7 +79,7 @@ impl Engine {
     /// Returns the milliseconds by which `clock` is at least ahead of the database's own clock, negative if it is behind. `None`
     /// if the database has none.
     pub(crate) async fn clock_offset(&self, clock: &dyn Clock) -> StoreResult<Option<i64>> {
-        let mut conn = self.read(Effort::Light).await?;
+        let mut conn = self.read().await?;
         let before = clock.moment().epoch_millis();
         let Some(its) = dialect::clock(&mut conn).await? else {
             return Ok(None);
@@ -176,7 +175,7 @@ async fn facts(conn: &mut Conn) -> StoreResult<Option<DatabaseFacts>> {
 async fn raise(conn: &mut Conn, now: Timestamp) -> StoreResult<Epoch> {
     add(conn, EPOCH, &Epoch::FIRST.number().to_string()).await?;
     let stored = forecourt_meta::table.find(EPOCH).select(forecourt_meta::value);
-    let stored: Option<String> = dialect::for_update!(stored).get_optional(conn).await?;
+    let stored: Option<String> = for_update(stored).get_optional(conn).await?;
     let epoch = epoch_of(stored.as_deref())?.raised(now);
     diesel::update(forecourt_meta::table.find(EPOCH))
         .set(forecourt_meta::value.eq(epoch.number().to_string()))

@@ -1,6 +1,6 @@
 //! Every query, written once and compiled twice: below [`crate::postgres`] and below [`crate::sqlite`].
 //!
-//! `super` is the engine. It supplies the connection type `Conn`, and the handle `Engine` with its `Reader` and `Session`.
+//! `super` is the engine. It supplies the connection type `Conn`, and the handle `Engine` with its `Reader` and `UnitOfWork`.
 //! Everything that truly differs is in `dialect`, `deliveries` and `search`. The types check against each engine with no bound
 //! anywhere.
 //!
@@ -21,12 +21,12 @@
 //! of several businesses are locked by business.
 //!
 //! The counters put the transactions of one business in sequence. So rows under 5 need no order of their own, provided that a
-//! transaction which locks any of them has the counters ([`Writing::lock_counters`](session::Writing)). Transactions without
+//! transaction which locks any of them has the counters ([`Session::lock_counters`](session::Writing)). Transactions without
 //! them, and those over all businesses, lock only free rows and leave the rest for the next time (`skip_locked!`). A row that
 //! refers to another one locks that too, with the weakest lock that the server has. A deleted row takes the rows along that refer
 //! to it.
 
-use super::{Conn, Db, Engine, Pipeline, Reader, Session, deliveries, dialect, search};
+use super::{Conn, Db, Engine, Pipeline, Reader, UnitOfWork, deliveries, dialect, search};
 
 mod accounts;
 mod age;
@@ -37,7 +37,6 @@ mod deletion_queue;
 mod deletions;
 mod events;
 mod files;
-mod group_commit;
 mod idempotency;
 mod invoices;
 mod leads;
@@ -46,15 +45,14 @@ mod listings;
 mod mails;
 mod meta;
 mod owned;
+mod page;
 pub(crate) mod people;
 mod records;
 mod reviews;
 mod session;
 mod size;
-mod transaction;
 mod vehicles;
 mod webhooks;
-mod write_buffer;
 
 pub(crate) use records::Records;
 

@@ -4,7 +4,7 @@ use diesel::prelude::*;
 use forecourt_kernel::{BusinessId, StoreResult};
 
 use super::OWNED_TABLES;
-use super::session::Writing;
+use super::session::{Session, Write};
 use crate::schema::businesses;
 use crate::statement::RunQueryDsl;
 
@@ -42,7 +42,7 @@ fn owned_tables() -> Vec<&'static OwnedTable> {
     FIRST.iter().chain(OWNED_TABLES.iter().copied().flatten()).collect()
 }
 
-impl Writing {
+impl Session<Write> {
     /// Removes some of a business's rows, and at last the business. Returns `false` if nothing is left.
     pub(super) async fn remove_owned(&mut self, business: BusinessId) -> StoreResult<bool> {
         let mut removed = 0;

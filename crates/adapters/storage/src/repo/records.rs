@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use forecourt_dealership::{Database, PoolLoad, ReadSession, Session};
+use forecourt_dealership as dealership;
+use forecourt_dealership::{Database, PoolLoad, ReadSession};
 use forecourt_kernel::{BusinessId, Epoch, StoreResult};
 
 use super::Engine;
-use super::group_commit::GroupCommit;
-use super::session::{Reading, Writing};
+use super::session::{GroupCommit, Read, Session, Write};
 use crate::Dependencies;
 use crate::pool::PoolStatus;
 
@@ -31,16 +31,15 @@ impl Records {
 
 #[async_trait]
 impl Database for Records {
-    async fn begin_for(&self, business: Option<BusinessId>) -> StoreResult<Box<dyn Session>> {
+    async fn begin_for(&self, business: Option<BusinessId>) -> StoreResult<Box<dyn dealership::Session>> {
         self.engine.state().may_write()?;
-        let mut writing = Writing::new(self.engine.clone(), Arc::clone(&self.dependencies), business);
-        writing.begin(self.group.as_ref()).await?;
-        Ok(Box::new(writing))
+        let session = Session::<Write>::begin(&self.engine, &self.dependencies, business, self.group.as_ref());
+        Ok(Box::new(session.await?))
     }
 
     async fn read_for(&self, business: Option<BusinessId>) -> StoreResult<Box<dyn ReadSession>> {
         Ok(Box::new(
-            Reading::begin(&self.engine, &self.dependencies, business).await?,
+            Session::<Read>::read(&self.engine, &self.dependencies, business).await?,
         ))
     }
 

@@ -11,8 +11,9 @@ use diesel::connection::SimpleConnection as _;
 use diesel::deserialize::FromSqlRow;
 use diesel::dsl::sql;
 use diesel::query_builder::{
-    AstPass, CollectedQuery, MoveableBindCollector, QueryBuilder as _, QueryFragment, QueryId,
+    AstPass, CollectedQuery, MoveableBindCollector, Query, QueryBuilder as _, QueryFragment, QueryId,
 };
+use diesel::query_dsl::CompatibleType;
 use diesel::result::{DatabaseErrorKind, Error as QueryError};
 use diesel::sql_types::Text;
 use diesel::sqlite::query_builder::SqliteQueryBuilder;
@@ -26,8 +27,8 @@ use futures_util::future::{self, BoxFuture};
 use tokio::runtime::Handle;
 
 use super::File;
-use crate::error::is_busy;
-use crate::pool::Effort;
+use super::readers::{Effort, Loan};
+use crate::error::{is_busy, refused};
 use crate::statement::{AnyStatement, Connection, read};
 
 type Inner = SyncConnectionWrapper<SqliteConnection, Runtime>;
@@ -37,12 +38,70 @@ type Collector<'a> = <Sqlite as Backend>::BindCollector<'a>;
 /// The values of a statement, on their own.
 type Values = <Collector<'static> as MoveableBindCollector<Sqlite>>::BindData;
 
-/// A connection to SQLite.
-pub struct Conn(Inner);
+/// A connection to SQLite: the writer's, or one of the readers.
+///
+/// A statement runs on the calling thread, unless it says that it may read many rows. Then it runs on a thread that may block, as
+/// do those after it; and a reader takes a place among the few that read much at a time.
+pub struct Conn(Source);
+
+enum Source {
+    Own(Link),
+    Lent(Loan),
+}
+
+impl Conn {
+    pub(super) const fn own(link: Link) -> Self {
+        Self(Source::Own(link))
+    }
+
+    pub(super) const fn lent(loan: Loan) -> Self {
+        Self(Source::Lent(loan))
+    }
+
+    /// Has the next statements run on a thread that may block.
+    pub(super) fn leave_thread(&self) {
+        if let Source::Own(link) = &self.0 {
+            link.set_effort(Effort::Heavy);
+        }
+    }
+
+    /// Returns the connection for a statement of this effort.
+    async fn link(&mut self, effort: Effort) -> QueryResult<&mut Link> {
+        match &mut self.0 {
+            Source::Own(link) => {
+                if effort == Effort::Heavy {
+                    link.set_effort(effort);
+                }
+                Ok(link)
+            }
+            Source::Lent(loan) => loan.link(effort).await.map_err(refused),
+        }
+    }
+
+    /// A heavy statement runs on another thread: until it ends, [`Conn::run`] blocks.
+    pub(super) fn is_running(&self) -> bool {
+        matches!(&self.0, Source::Own(link) if link.is_running())
+    }
+
+    /// Runs a command on this thread, and leaves the effort at light.
+    pub(super) fn run(&mut self, command: Command) -> QueryResult<()> {
+        match &mut self.0 {
+            Source::Own(link) => link.run(command),
+            Source::Lent(_) => Err(unfinished()),
+        }
+    }
+
+    /// Blocks until no statement runs.
+    pub(super) fn wait_until_idle(&mut self) {
+        if let Source::Own(link) = &mut self.0 {
+            link.wait_until_idle();
+        }
+    }
+}
 
 impl SimpleAsyncConnection for Conn {
     async fn batch_execute(&mut self, query: &str) -> QueryResult<()> {
-        self.0.batch_execute(query).await
+        self.link(Effort::Light).await?.conn.batch_execute(query).await
     }
 }
 
@@ -50,7 +109,11 @@ impl Connection for Conn {
     type Backend = Sqlite;
 
     fn execute_any<'a>(&'a mut self, statement: AnyStatement<'a, Sqlite>) -> BoxFuture<'a, QueryResult<usize>> {
-        self.0.execute_returning_count(statement)
+        async move {
+            let link = self.link(effort(&statement)?).await?;
+            link.conn.execute_returning_count(statement).await
+        }
+        .boxed()
     }
 
     /// Reads each row while the statement is on it. The driver's own way copies every value of all rows first. On pages of large
@@ -60,12 +123,26 @@ impl Connection for Conn {
         U: FromSqlRow<ST, Sqlite> + Send + 'static,
         ST: 'static,
     {
-        let collected = collected(&statement);
-        self.0.spawn_blocking(move |conn| {
-            let rows = LoadConnection::load(conn, collected?)?;
-            rows.map(|row| read(&row?)).collect()
-        })
+        let prepared = effort(&statement).and_then(|effort| Ok((effort, collected(&statement)?)));
+        async move {
+            let (effort, collected) = prepared?;
+            let link = self.link(effort).await?;
+            let load = link.conn.spawn_blocking(move |conn| {
+                let rows = LoadConnection::load(conn, collected)?;
+                rows.map(|row| read(&row?)).collect()
+            });
+            load.await
+        }
+        .boxed()
     }
+}
+
+fn effort(statement: &AnyStatement<'_, Sqlite>) -> QueryResult<Effort> {
+    Ok(if statement.may_scan(&Sqlite)? {
+        Effort::Heavy
+    } else {
+        Effort::Light
+    })
 }
 
 /// A statement with its values, which can be sent to another thread.
@@ -129,13 +206,23 @@ impl<'a> Pipeline<'a> {
     }
 
     /// Runs a statement, unless an earlier one failed.
-    pub(super) async fn send<T>(&mut self, query: T)
-    where
-        T: QueryFragment<Sqlite> + QueryId + Send,
-    {
+    pub(super) async fn send(&mut self, statement: AnyStatement<'_, Sqlite>) {
         if self.outcome.is_ok() {
-            self.outcome = self.conn.execute_any(AnyStatement::new(query)).await.map(drop);
+            self.outcome = self.conn.execute_any(statement).await.map(drop);
         }
+    }
+
+    /// As [`Pipeline::finish`], and returns the rows of a query that comes last.
+    ///
+    /// # Errors
+    /// As for [`Pipeline::finish`].
+    pub(super) async fn finish_with<T, U>(self, query: T) -> QueryResult<Vec<U>>
+    where
+        T: Query<SqlType: CompatibleType<U, Sqlite, SqlType: 'static>> + QueryFragment<Sqlite> + QueryId + Send,
+        U: FromSqlRow<<T::SqlType as CompatibleType<U, Sqlite>>::SqlType, Sqlite> + Send + 'static,
+    {
+        self.outcome?;
+        self.conn.load_any(AnyStatement::new(query)).await
     }
 
     /// As [`Pipeline::finish`]. Returns `false`, since many sessions share one end of the transaction.
@@ -180,7 +267,7 @@ pub(super) enum Role {
 
 /// A connection with the switch of its runtime.
 pub(super) struct Link {
-    pub(super) conn: Conn,
+    conn: Inner,
     switch: Arc<Switch>,
 }
 
@@ -192,7 +279,7 @@ impl Link {
         let runtime = Runtime::default();
         let switch = Arc::clone(&runtime.switch);
         Ok(Self {
-            conn: Conn(SyncConnectionWrapper::with_runtime(conn, runtime)),
+            conn: SyncConnectionWrapper::with_runtime(conn, runtime),
             switch,
         })
     }
@@ -219,7 +306,6 @@ impl Link {
     ) -> QueryResult<T> {
         self.set_effort(Effort::Light);
         self.conn
-            .0
             .spawn_blocking(work)
             .now_or_never()
             // Light statements complete when they are called.
@@ -230,7 +316,7 @@ impl Link {
     pub(super) fn wait_until_idle(&mut self) {
         self.set_effort(Effort::Light);
         // Waits for the lock that the running statement holds.
-        let _: Option<QueryResult<()>> = self.conn.0.spawn_blocking(|_| Ok(())).now_or_never();
+        let _: Option<QueryResult<()>> = self.conn.spawn_blocking(|_| Ok(())).now_or_never();
     }
 }
 

@@ -18,10 +18,13 @@ macro_rules! insert_many {
     }};
 }
 
-/// The id of the next lead. The ids after it are not known before that one is stored.
-pub(crate) fn next_leads(_count: usize) -> String {
-    "(SELECT CAST(coalesce(max(seq), 0) + 1 AS TEXT) FROM sqlite_sequence WHERE name = 'leads')".to_owned()
+/// The id of the next record of this table. The ids after it are not known before that one is stored.
+pub(crate) fn next_ids(table: &str, _count: usize) -> String {
+    format!("(SELECT CAST(coalesce(max(seq), 0) + 1 AS TEXT) FROM sqlite_sequence WHERE name = '{table}')")
 }
+
+/// No row is locked: there is one writer at a time.
+pub(crate) const LOCKS_ROWS: bool = false;
 
 /// The number of rows that are written at once.
 pub(crate) const ROWS_AT_ONCE: usize = 4096;
@@ -58,50 +61,6 @@ macro_rules! insert_for_ids {
     }};
 }
 
-/// Rows that no other writer changes until the transaction ends. SQLite has one writer at a time, so that is true of all rows.
-macro_rules! for_no_key_update {
-    ($query:expr) => {
-        $query
-    };
-}
-
-/// The columns of a row that no other writer changes. SQLite has one writer at a time, so no change has to lock it.
-macro_rules! read_locked {
-    ($row:expr, $change:expr, $columns:expr) => {
-        $row.select($columns)
-    };
-}
-
-/// Rows that no other writer has locked. SQLite has one writer at a time, so that is true of all rows.
-macro_rules! skip_locked {
-    ($query:expr) => {
-        $query
-    };
-}
-
-/// Rows that no other writer deletes until the transaction ends. SQLite has one writer at a time, so that is true of all rows.
-macro_rules! for_key_share {
-    ($query:expr) => {
-        $query
-    };
-}
-
-/// Rows that no other writer changes now or until the transaction ends. SQLite has one writer at a time, so that is true of all
-/// rows.
-macro_rules! share_unlocked {
-    ($query:expr) => {
-        $query
-    };
-}
-
-/// Rows that no other transaction locks in any mode until this one ends. SQLite has one writer at a time, so that is true of all
-/// rows.
-macro_rules! for_update {
-    ($query:expr) => {
-        $query
-    };
-}
-
 /// A row's stored values of the columns of `$values`, so that a change names only those that differ: see `models::changes`.
 macro_rules! stored {
     ($conn:expr, $row:expr, $values:ty) => {
@@ -121,7 +80,4 @@ pub(crate) async fn clock(_: &mut super::Conn) -> forecourt_kernel::StoreResult<
     Ok(None)
 }
 
-pub(crate) use {
-    for_key_share, for_no_key_update, for_update, insert_for_ids, insert_many, read_locked, share_unlocked,
-    skip_locked, stored,
-};
+pub(crate) use {insert_for_ids, insert_many, stored};

@@ -1,7 +1,7 @@
 //! SQLite inside this process: the engine of a server that stands alone.
 //!
 //! There are many readers. Writers take turns on one connection, where **group commit** lets one fsync serve all that wrote since
-//! the last one ([`Session`]). A statement takes microseconds and runs on the calling thread; an fsync never does.
+//! the last one ([`UnitOfWork`]). A statement takes microseconds and runs on the calling thread; an fsync never does.
 //!
 //! A foreign key must not be deferred: it would fail the shared commit, and with it all sessions' writes.
 
@@ -18,7 +18,7 @@ mod readers;
 #[path = "../repo/mod.rs"]
 pub(crate) mod repo;
 pub(crate) mod search;
-mod session;
+mod unit;
 mod writer;
 
 use std::fs;
@@ -36,11 +36,11 @@ use tokio::task::spawn_blocking;
 
 pub use conn::{Conn, Pipeline, Runtime};
 pub use readers::Reader;
-pub use session::Session;
+pub use unit::UnitOfWork;
 
 use crate::config::Config;
 use crate::error::{MigrateError, OpenError, store_error};
-use crate::pool::{Effort, PoolStatus, WriteStats};
+use crate::pool::{PoolStatus, WriteStats};
 use crate::readiness::ReadinessCache;
 use crate::shares::TenantLimiter;
 use crate::state::DatabaseState;
@@ -125,24 +125,24 @@ impl Engine {
     ///
     /// # Errors
     /// `Unavailable` if none comes free in time.
-    pub async fn read(&self, effort: Effort) -> StoreResult<Reader> {
-        self.read_for(None, effort).await
+    pub async fn read(&self) -> StoreResult<Reader> {
+        self.read_for(None).await
     }
 
     /// As [`read`](Self::read), within the share of the business.
     ///
     /// # Errors
     /// As [`read`](Self::read); too many of the business wait already.
-    pub async fn read_for(&self, business: Option<BusinessId>, effort: Effort) -> StoreResult<Reader> {
-        Readers::take(&self.readers, business, effort).await
+    pub async fn read_for(&self, business: Option<BusinessId>) -> StoreResult<Reader> {
+        Readers::lend(&self.readers, business).await
     }
 
-    /// Takes a turn on the writer. It ends with [`Session::commit`], or without effect when dropped. Until then every other
+    /// Takes a turn on the writer. It ends with [`UnitOfWork::commit`], or without effect when dropped. Until then every other
     /// writer waits, so it must be short.
     ///
     /// # Errors
     /// `Unavailable` if the turn does not come in time, or another process holds the file for seconds.
-    pub async fn begin(&self) -> StoreResult<Session> {
+    pub async fn begin(&self) -> StoreResult<UnitOfWork> {
         self.begin_for(None).await
     }
 
@@ -150,7 +150,7 @@ impl Engine {
     ///
     /// # Errors
     /// As [`begin`](Self::begin); too many of the business wait already.
-    pub async fn begin_for(&self, business: Option<BusinessId>) -> StoreResult<Session> {
+    pub async fn begin_for(&self, business: Option<BusinessId>) -> StoreResult<UnitOfWork> {
         WriterHandle::begin(&self.writer, business).await
     }
 
@@ -182,7 +182,7 @@ impl Engine {
     pub async fn ping(&self) -> StoreResult<()> {
         let ask = async {
             self.file.identity.verify()?;
-            let mut reader = self.read(Effort::Light).await?;
+            let mut reader = self.read().await?;
             reader
                 .batch_execute("SELECT 1 FROM sqlite_schema")
                 .await
@@ -213,7 +213,7 @@ impl Engine {
         let is_due = !due.is_empty();
         for statement in due {
             let mut session = self.begin().await?;
-            session.set_effort(Effort::Heavy);
+            session.leave_thread();
             let statements = format!("PRAGMA analysis_limit = {SAMPLE}; {statement}");
             session.batch_execute(&statements).await.map_err(store_error)?;
             session.commit().await?;

@@ -15,10 +15,19 @@ use tokio::time::{Instant, timeout_at};
 use super::File;
 use super::conn::{Conn, Link, Role};
 use crate::error::{other, unavailable};
-use crate::pool::{Effort, MAX_QUEUE, PoolStatus};
+use crate::pool::{MAX_QUEUE, PoolStatus};
 use crate::shares::{OWN_TURNS, Permit, TenantLimiter};
 
-/// The maximum number of heavy checkouts at once. It leaves cores and memory to the light ones.
+/// The time that the statements of a reader are expected to take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Effort {
+    /// Microseconds: a look-up by key, one page of a list. They run on the calling thread.
+    Light,
+    /// Anything that may scan: exports, counts, histories. They run on a thread that may block.
+    Heavy,
+}
+
+/// The maximum number of heavy readers at once. It leaves cores and memory to the light ones.
 const HEAVY: usize = 4;
 
 /// Opens connections as needed, keeps them, and lends them out, the most recently used one first.
@@ -50,7 +59,7 @@ impl Readers {
         }
     }
 
-    pub(super) async fn take(this: &Arc<Self>, business: Option<BusinessId>, effort: Effort) -> StoreResult<Reader> {
+    async fn take(this: &Arc<Self>, business: Option<BusinessId>, effort: Effort) -> StoreResult<Held> {
         this.file.identity.verify_readable()?;
         let place = match effort {
             Effort::Light => None,
@@ -94,7 +103,17 @@ impl Readers {
             effort,
             place,
         };
-        Ok(Reader(scopeguard::guard(lease, Lease::end)))
+        Ok(scopeguard::guard(lease, Lease::end))
+    }
+
+    /// Lends a connection, for light statements at first.
+    pub(super) async fn lend(this: &Arc<Self>, business: Option<BusinessId>) -> StoreResult<Reader> {
+        let loan = Loan {
+            held: Some(Self::take(this, business, Effort::Light).await?),
+            readers: Arc::clone(this),
+            business,
+        };
+        Ok(Reader(Conn::lent(loan)))
     }
 
     pub(super) fn status(&self) -> PoolStatus {
@@ -144,8 +163,30 @@ impl Readers {
     }
 }
 
-/// A connection to read with; it goes back when dropped.
-pub struct Reader(ScopeGuard<Lease, fn(Lease)>);
+/// A connection that is held; it goes back when dropped.
+type Held = ScopeGuard<Lease, fn(Lease)>;
+
+/// The right to a connection of a reader.
+pub(super) struct Loan {
+    readers: Arc<Readers>,
+    business: Option<BusinessId>,
+    /// `None` only while another one is waited for.
+    held: Option<Held>,
+}
+
+impl Loan {
+    /// Returns the connection, with a place among the heavy readers from the first heavy statement on.
+    pub(super) async fn link(&mut self, effort: Effort) -> StoreResult<&mut Link> {
+        let known = self.held.take();
+        let known = known.filter(|held| held.effort == Effort::Heavy || effort == Effort::Light);
+        // Given back first: a caller that waits holds nothing that others want.
+        let held = match known {
+            Some(held) => held,
+            None => Readers::take(&self.readers, self.business, effort).await?,
+        };
+        Ok(&mut self.held.insert(held).link)
+    }
+}
 
 struct Lease {
     link: Link,
@@ -193,23 +234,19 @@ impl Lease {
     }
 }
 
-impl Reader {
-    /// Returns `true` if statements of this effort may run on it.
-    pub(crate) fn suits(&self, effort: Effort) -> bool {
-        self.0.effort == Effort::Heavy || effort == Effort::Light
-    }
-}
+/// A connection to read with; it goes back when dropped.
+pub struct Reader(Conn);
 
 impl Deref for Reader {
     type Target = Conn;
 
     fn deref(&self) -> &Conn {
-        &self.0.link.conn
+        &self.0
     }
 }
 
 impl DerefMut for Reader {
     fn deref_mut(&mut self) -> &mut Conn {
-        &mut self.0.link.conn
+        &mut self.0
     }
 }

@@ -12,10 +12,10 @@ use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep};
 
 use super::File;
-use super::conn::{Command, Link, Role};
+use super::conn::{Command, Conn, Link, Role};
 use super::flusher::Flusher;
 use super::queue::WriteQueue;
-use super::session::Session;
+use super::unit::UnitOfWork;
 use crate::error::{hinders_writing, is_busy, store_error};
 use crate::pool::WriteStats;
 use crate::readiness::ReadinessCache;
@@ -71,7 +71,7 @@ impl WriterHandle {
     pub(super) fn new(link: Link, file: Arc<File>, readiness: Arc<ReadinessCache>) -> io::Result<Self> {
         let counts = Arc::new(Counts::default());
         let writer = Writer {
-            link,
+            conn: Conn::own(link),
             open: false,
             occupied: false,
             broken: false,
@@ -92,12 +92,12 @@ impl WriterHandle {
         })
     }
 
-    pub(super) async fn begin(this: &Arc<Self>, business: Option<BusinessId>) -> StoreResult<Session> {
+    pub(super) async fn begin(this: &Arc<Self>, business: Option<BusinessId>) -> StoreResult<UnitOfWork> {
         let done = || this.counts.sessions.load(Ordering::Relaxed);
         let turn = this.queue.enter(business, this.file.wait, done).await?;
         // The session with the turn does not wait.
         let writer = Arc::clone(&this.writer).lock_owned().await;
-        let mut session = Session::new(writer, turn, Arc::clone(this));
+        let mut session = UnitOfWork::new(writer, turn, Arc::clone(this));
         session.enter().await?;
         Ok(session)
     }
@@ -134,7 +134,7 @@ impl WriterHandle {
 
 /// The connection, and the transaction that is shared by those who wrote since the last commit.
 pub(super) struct Writer {
-    pub(super) link: Link,
+    pub(super) conn: Conn,
     /// A transaction is open.
     open: bool,
     /// A session is in it, and has neither kept nor undone its work yet.
@@ -161,16 +161,17 @@ impl Writer {
         if self.broken {
             let file = Arc::clone(&self.file);
             let opened = spawn_blocking(move || Link::open(&file, Role::Writer)).await;
-            self.link = opened
+            let link = opened
                 .map_err(|failure| StoreError::Unavailable(failure.into()))?
                 .map_err(StoreError::Unavailable)?;
+            self.conn = Conn::own(link);
             self.broken = false;
         }
         self.evict();
         if !self.open {
             self.begin().await?;
         }
-        self.link.run(ENTER).map_err(store_error)?;
+        self.conn.run(ENTER).map_err(store_error)?;
         self.occupied = true;
         Ok(())
     }
@@ -178,7 +179,7 @@ impl Writer {
     async fn begin(&mut self) -> StoreResult<()> {
         let deadline = Instant::now() + OTHER_PROCESS;
         loop {
-            match self.link.run(BEGIN) {
+            match self.conn.run(BEGIN) {
                 Ok(()) => {
                     self.open = true;
                     return Ok(());
@@ -196,7 +197,7 @@ impl Writer {
     /// Keeps a session's writes for the next commit. The receiver gets the outcome.
     pub(super) fn leave(&mut self) -> StoreResult<oneshot::Receiver<Outcome>> {
         self.occupied = false;
-        if let Err(error) = self.link.run(LEAVE) {
+        if let Err(error) = self.conn.run(LEAVE) {
             return Err(self.fail(error).into());
         }
         self.counts.sessions.fetch_add(1, Ordering::Relaxed);
@@ -232,7 +233,7 @@ impl Writer {
             }
             return Ok(false);
         }
-        if entered && let Err(error) = self.link.run(UNDO).and_then(|()| self.link.run(LEAVE)) {
+        if entered && let Err(error) = self.conn.run(UNDO).and_then(|()| self.conn.run(LEAVE)) {
             return Err(self.fail(error));
         }
         Ok(true)
@@ -252,7 +253,7 @@ impl Writer {
         if !self.open {
             return (Vec::new(), Ok(()));
         }
-        match self.link.run(COMMIT) {
+        match self.conn.run(COMMIT) {
             Ok(()) => {
                 self.open = false;
                 self.counts.commits.fetch_add(1, Ordering::Relaxed);
@@ -298,7 +299,7 @@ impl Writer {
 
     fn roll_back(&mut self) {
         self.open = false;
-        if let Err(error) = self.link.run(ROLLBACK) {
+        if let Err(error) = self.conn.run(ROLLBACK) {
             // SQLite rolls back by itself after some failures (a full disk, say). That is no failure of its own, but a
             // fresh connection is cheap, and rare enough here.
             tracing::warn!(error = %error, "the SQLite writer is opened anew after a failed rollback");

@@ -8,12 +8,12 @@ use diesel::prelude::*;
 use diesel_async::SimpleAsyncConnection as _;
 use forecourt_kernel::{StoreError, StoreResult};
 use forecourt_storage::RunQueryDsl;
-use forecourt_storage::{Config, Effort, MigrateError, Storage};
+use forecourt_storage::{Config, MigrateError, Storage};
 use futures_util::future::join_all;
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
-use super::{Conn, Engine, Session, engine_of, on_database};
+use super::{Conn, Engine, UnitOfWork, engine_of, on_database};
 use crate::support::{TABLES, TIMEOUT, impatient, notes, until};
 
 async fn write(conn: &mut Conn, id: i64, body: &str) -> StoreResult<()> {
@@ -25,7 +25,7 @@ async fn write(conn: &mut Conn, id: i64, body: &str) -> StoreResult<()> {
 }
 
 async fn ids(engine: &Engine) -> Vec<i64> {
-    let mut conn = engine.read(Effort::Light).await.unwrap();
+    let mut conn = engine.read().await.unwrap();
     notes::table
         .select(notes::id)
         .order(notes::id)
@@ -42,7 +42,7 @@ async fn prepared(url: &str) -> Engine {
     engine
 }
 
-async fn begin_soon(engine: &Engine) -> Session {
+async fn begin_soon(engine: &Engine) -> UnitOfWork {
     timeout(TIMEOUT, engine.begin())
         .await
         .expect("the lock is still held")
@@ -307,23 +307,20 @@ async fn a_program_that_is_too_old_does_not_migrate() {
 async fn a_pool_that_is_exhausted_says_so_in_time() {
     on_database(async |url| {
         let engine = engine_of(Storage::open(&impatient(&url)).await.unwrap());
-        let held = [
-            engine.read(Effort::Light).await.unwrap(),
-            engine.read(Effort::Light).await.unwrap(),
-        ];
+        let held = [engine.read().await.unwrap(), engine.read().await.unwrap()];
         let status = engine.pool_status();
         assert_eq!((status.size, status.in_use, status.waiting), (2, 2, 0));
 
         let third = tokio::spawn({
             let engine = engine.clone();
-            async move { engine.read(Effort::Light).await.map(drop) }
+            async move { engine.read().await.map(drop) }
         });
         until(|| engine.pool_status().waiting == 1).await;
         let refusal = third.await.unwrap().unwrap_err();
         assert!(matches!(refusal, StoreError::Unavailable(_)), "{refusal:?}");
 
         drop(held);
-        drop(engine.read(Effort::Light).await.unwrap());
+        drop(engine.read().await.unwrap());
         let status = engine.pool_status();
         assert_eq!((status.size, status.in_use, status.waiting), (2, 0, 0));
     })

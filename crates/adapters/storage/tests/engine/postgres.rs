@@ -13,8 +13,8 @@ use diesel_async::SimpleAsyncConnection as _;
 use diesel_migrations::FileBasedMigrations;
 use forecourt_kernel::{BusinessId, StoreError, StoreResult};
 use forecourt_storage::RunQueryDsl;
-use forecourt_storage::postgres::{Conn, Engine, Session};
-use forecourt_storage::{Config, Effort, MigrateError, Storage, store_error};
+use forecourt_storage::postgres::{Conn, Engine, UnitOfWork};
+use forecourt_storage::{Config, MigrateError, Storage, store_error};
 use futures_util::FutureExt as _;
 use tempfile::TempDir;
 use tokio::time::{sleep, timeout};
@@ -178,7 +178,7 @@ async fn callers_who_go_away_cost_no_connections() {
                 };
             };
             if caller % 3 == 0 {
-                let mut reader = engine.read(Effort::Light).await.unwrap();
+                let mut reader = engine.read().await.unwrap();
                 backends.insert(backend(&mut reader).await);
                 work(&mut reader).await;
             } else {
@@ -210,7 +210,7 @@ async fn a_failure_that_was_passed_over_cannot_be_committed() {
         );
         let failure = session.commit().await.unwrap_err();
         assert!(matches!(failure, StoreError::Other(_)), "{failure:?}");
-        let mut reader = engine.read(Effort::Light).await.unwrap();
+        let mut reader = engine.read().await.unwrap();
         assert_eq!(
             count(&mut reader, "SELECT count(*) FROM notes WHERE body LIKE 'touched%'").await,
             0
@@ -263,7 +263,7 @@ async fn a_failure_is_known_by_its_code_and_not_by_its_words() {
     on_database(async |url| {
         let engine = open(&impatient(&url)).await;
         let raised = async |code: &str, words: &str| {
-            let mut reader = engine.read(Effort::Light).await.unwrap();
+            let mut reader = engine.read().await.unwrap();
             let raise = format!("DO $$ BEGIN RAISE EXCEPTION '{words}' USING ERRCODE = '{code}'; END $$");
             store_error(reader.batch_execute(&raise).await.unwrap_err())
         };
@@ -296,7 +296,7 @@ async fn a_commit_waits_for_the_disk_wherever_that_was_turned_off() {
         let setting = || diesel::select(sql::<Text>("current_setting('synchronous_commit')"));
         for stored in ["off", "local", "on"] {
             let engine = open(&impatient(&url)).await;
-            let mut admin = engine.read(Effort::Light).await.unwrap();
+            let mut admin = engine.read().await.unwrap();
             let set = format!("ALTER DATABASE {name} SET synchronous_commit = {stored}");
             admin.batch_execute(&set).await.unwrap();
             drop((admin, engine));
@@ -365,7 +365,7 @@ async fn a_connection_that_the_server_ends_is_unavailable_and_replaced() {
         let engine = with_tables(&url).await;
         let mut session = engine.begin().await.unwrap();
         let victim = backend(&mut session).await;
-        let mut reader = engine.read(Effort::Light).await.unwrap();
+        let mut reader = engine.read().await.unwrap();
         reader
             .batch_execute(&format!("SELECT pg_terminate_backend({victim})"))
             .await
@@ -375,16 +375,16 @@ async fn a_connection_that_the_server_ends_is_unavailable_and_replaced() {
         drop((session, reader));
 
         // An idle connection that died is distinguished from a living one when it is taken.
-        let mut reader = engine.read(Effort::Light).await.unwrap();
+        let mut reader = engine.read().await.unwrap();
         let idle = backend(&mut reader).await;
-        let mut other = engine.read(Effort::Light).await.unwrap();
+        let mut other = engine.read().await.unwrap();
         drop(reader);
         other
             .batch_execute(&format!("SELECT pg_terminate_backend({idle})"))
             .await
             .unwrap();
         sleep(Duration::from_millis(100)).await;
-        let mut fresh = engine.read(Effort::Light).await.unwrap();
+        let mut fresh = engine.read().await.unwrap();
         assert_ne!(backend(&mut fresh).await, idle);
     })
     .await;
@@ -402,7 +402,7 @@ async fn an_idle_transaction_is_ended_by_the_server() {
         let mut session = engine.begin().await.unwrap();
         touch(&mut session, 1).await.unwrap();
         let idle = backend(&mut session).await;
-        ends(&mut engine.read(Effort::Light).await.unwrap(), idle).await;
+        ends(&mut engine.read().await.unwrap(), idle).await;
         let failure = session.commit().await.unwrap_err();
         assert!(matches!(failure, StoreError::Unavailable(_)), "{failure:?}");
     })
@@ -415,7 +415,7 @@ async fn a_reader_that_was_given_up_in_mid_query_is_not_lent_again() {
         let engine = with_tables(&url).await;
         let a_moment = Duration::from_millis(100);
         for by_batch in [true, false] {
-            let mut reader = engine.read(Effort::Light).await.unwrap();
+            let mut reader = engine.read().await.unwrap();
             let busy = backend(&mut reader).await;
             let given_up = if by_batch {
                 timeout(a_moment, reader.batch_execute("SELECT pg_sleep(30)"))
@@ -429,13 +429,13 @@ async fn a_reader_that_was_given_up_in_mid_query_is_not_lent_again() {
             };
             assert!(given_up);
             drop(reader);
-            let mut reader = timeout(TIMEOUT, engine.read(Effort::Light)).await.unwrap().unwrap();
+            let mut reader = timeout(TIMEOUT, engine.read()).await.unwrap().unwrap();
             assert_ne!(backend(&mut reader).await, busy);
             drop(reader);
             until(|| engine.pool_status().size == 1).await;
         }
         // One that has its answer is lent again, whether one row was wanted, or all, or there were none.
-        let mut reader = engine.read(Effort::Light).await.unwrap();
+        let mut reader = engine.read().await.unwrap();
         let kept = backend(&mut reader).await;
         drop(reader);
         for query in [
@@ -444,12 +444,12 @@ async fn a_reader_that_was_given_up_in_mid_query_is_not_lent_again() {
             "SELECT id FROM notes WHERE id < 0",
             "SELECT 1 / 0",
         ] {
-            let mut reader = engine.read(Effort::Light).await.unwrap();
+            let mut reader = engine.read().await.unwrap();
             let _: StoreResult<Vec<i64>> = diesel::select(sql::<BigInt>(&format!("unnest(ARRAY({query}))::bigint")))
                 .load(&mut *reader)
                 .await;
             drop(reader);
-            let mut reader = engine.read(Effort::Light).await.unwrap();
+            let mut reader = engine.read().await.unwrap();
             assert_eq!(backend(&mut reader).await, kept, "{query}");
         }
     })
@@ -466,7 +466,7 @@ async fn statements_and_waits_for_locks_are_bounded_in_time() {
             ..impatient(&url)
         };
         let engine = open(&bounded).await;
-        let mut reader = engine.read(Effort::Light).await.unwrap();
+        let mut reader = engine.read().await.unwrap();
         let refusal = reader.batch_execute("SELECT pg_sleep(20)").await.map_err(store_error);
         assert!(matches!(refusal, Err(StoreError::Unavailable(_))), "{refusal:?}");
         drop(reader);
@@ -487,7 +487,7 @@ async fn a_read_only_database_is_unavailable_for_writes_and_says_so() {
         let name = url.rsplit('/').next().unwrap().trim_end_matches('?').to_owned();
         let engine = with_tables(&url).await;
         engine.ping().await.unwrap();
-        let mut admin = engine.read(Effort::Light).await.unwrap();
+        let mut admin = engine.read().await.unwrap();
         admin
             .batch_execute(&format!("ALTER DATABASE {name} SET default_transaction_read_only = on"))
             .await
@@ -497,7 +497,7 @@ async fn a_read_only_database_is_unavailable_for_writes_and_says_so() {
         let refusal = touch(&mut session, 1).await;
         assert!(matches!(refusal, Err(StoreError::Unavailable(_))), "{refusal:?}");
         assert!(engine.ping().await.is_err());
-        let mut reader = engine.read(Effort::Light).await.unwrap();
+        let mut reader = engine.read().await.unwrap();
         assert_eq!(count(&mut reader, "SELECT count(*) FROM notes").await, 2);
     })
     .await;
@@ -523,14 +523,14 @@ async fn one_business_leaves_connections_to_the_others() {
             engine.begin_for(business(3)).await.is_err(),
             "one connection is for readers"
         );
-        drop(engine.read_for(business(1), Effort::Light).await.unwrap());
+        drop(engine.read_for(business(1)).await.unwrap());
         drop((written, third));
         let read = [
-            engine.read_for(business(1), Effort::Light).await.unwrap(),
-            engine.read_for(business(1), Effort::Light).await.unwrap(),
+            engine.read_for(business(1)).await.unwrap(),
+            engine.read_for(business(1)).await.unwrap(),
         ];
-        assert!(engine.read_for(business(1), Effort::Light).await.is_err());
-        drop(engine.read_for(business(2), Effort::Light).await.unwrap());
+        assert!(engine.read_for(business(1)).await.is_err());
+        drop(engine.read_for(business(2)).await.unwrap());
         drop(read);
         assert_eq!(engine.pool_status().waiting, 0);
     })
@@ -541,10 +541,7 @@ async fn one_business_leaves_connections_to_the_others() {
 async fn readiness_neither_waits_for_the_pool_nor_for_a_silent_server() {
     on_database(async |url| {
         let engine = with_tables(&url).await;
-        let _held = [
-            engine.read(Effort::Light).await.unwrap(),
-            engine.read(Effort::Light).await.unwrap(),
-        ];
+        let _held = [engine.read().await.unwrap(), engine.read().await.unwrap()];
         engine.ping().await.unwrap();
     })
     .await;
@@ -566,7 +563,7 @@ async fn each_worker_has_connections_of_its_own() {
         let workers = [engine.for_worker(), engine.for_worker()];
         let mut held = Vec::new();
         for worker in &workers {
-            held.push(timeout(TIMEOUT, worker.read(Effort::Light)).await.unwrap().unwrap());
+            held.push(timeout(TIMEOUT, worker.read()).await.unwrap().unwrap());
         }
         let status = engine.pool_status();
         assert_eq!((status.size, status.in_use), (2, 2), "the gauges are of all together");
@@ -587,7 +584,7 @@ async fn a_server_out_of_reach_is_unavailable_in_time() {
             .await
             .unwrap();
         let engine = engine_of(storage.clone());
-        let (read, begun, ping) = tokio::join!(engine.read(Effort::Light), engine.begin(), storage.ping());
+        let (read, begun, ping) = tokio::join!(engine.read(), engine.begin(), storage.ping());
         for refusal in [read.err().unwrap(), begun.err().unwrap(), ping.unwrap_err()] {
             assert!(matches!(refusal, StoreError::Unavailable(_)), "{refusal:?}");
             assert!(!format!("{refusal:?}").contains("secret"), "{refusal:?}");
@@ -600,7 +597,7 @@ async fn a_server_out_of_reach_is_unavailable_in_time() {
 async fn a_wrong_address_is_no_reason_to_try_again() {
     on_database(async |url| {
         let engine = open(&impatient(&with_database(&url, "no_such_database"))).await;
-        let refusal = engine.read(Effort::Light).await.err().unwrap();
+        let refusal = engine.read().await.err().unwrap();
         assert!(matches!(refusal, StoreError::Other(_)), "{refusal:?}");
     })
     .await;
@@ -615,7 +612,7 @@ async fn a_full_server_is_unavailable() {
             ..impatient(&url)
         })
         .await;
-        let mut admin = engine.read(Effort::Light).await.unwrap();
+        let mut admin = engine.read().await.unwrap();
         // The limit of a database answers as the limit of the server does; only superusers pass it.
         let role = format!("limited_{}", std::process::id());
         let set_up = format!("CREATE ROLE {role} LOGIN; ALTER DATABASE {name} CONNECTION LIMIT 0");
@@ -625,7 +622,7 @@ async fn a_full_server_is_unavailable() {
             .split_once('@')
             .map_or_else(|| server.trim_start_matches("postgres://"), |(_, host)| host);
         let limited = open(&impatient(&with_database(&format!("postgres://{role}@{host}"), &name))).await;
-        let refusal = limited.read(Effort::Light).await.err().unwrap();
+        let refusal = limited.read().await.err().unwrap();
         admin.batch_execute(&format!("DROP ROLE {role}")).await.unwrap();
         assert!(matches!(refusal, StoreError::Unavailable(_)), "{refusal:?}");
     })
@@ -645,7 +642,7 @@ async fn a_server_without_tls_is_refused_where_tls_is_required() {
         }
     });
     let engine = open(&impatient(&format!("postgres://app@{address}/db?sslmode=require"))).await;
-    let refusal = engine.read(Effort::Light).await.err().unwrap();
+    let refusal = engine.read().await.err().unwrap();
     assert!(format!("{refusal:?}").contains("does not support TLS"), "{refusal:?}");
 }
 
@@ -711,7 +708,7 @@ async fn others_go_on_while_a_migration_waits_for_a_lock() {
         let waits = "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'notes'::regclass";
         for _ in 0..2 {
             let deadline = Instant::now() + Duration::from_secs(30);
-            while count(&mut before.read(Effort::Light).await.unwrap(), waits).await == 0 {
+            while count(&mut before.read().await.unwrap(), waits).await == 0 {
                 assert!(Instant::now() < deadline, "the migration does not wait");
                 sleep(Duration::from_millis(5)).await;
             }
@@ -724,7 +721,7 @@ async fn others_go_on_while_a_migration_waits_for_a_lock() {
         let versions = migrating.await.unwrap().unwrap();
         assert_eq!(versions, ["20990101000100", "20990101000200"]);
         let valid = "SELECT count(*) FROM pg_index WHERE indexrelid = 'notes_colour'::regclass AND indisvalid";
-        let mut reader = engine.read(Effort::Light).await.unwrap();
+        let mut reader = engine.read().await.unwrap();
         assert_eq!(count(&mut reader, valid).await, 1);
     })
     .await;
@@ -735,7 +732,7 @@ async fn an_index_whose_building_was_broken_off_is_built_anew() {
     on_database(async |url| {
         let engine = with_tables(&url).await;
         engine.migrate().await.unwrap();
-        let mut admin = engine.read(Effort::Light).await.unwrap();
+        let mut admin = engine.read().await.unwrap();
         // A server that is killed during it leaves it like this.
         admin
             .batch_execute(

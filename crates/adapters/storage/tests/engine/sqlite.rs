@@ -15,9 +15,10 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
 use diesel_async::SimpleAsyncConnection as _;
 use forecourt_kernel::{BusinessId, StoreError, StoreResult};
+use forecourt_storage::MayScan as _;
 use forecourt_storage::RunQueryDsl;
-use forecourt_storage::sqlite::{Conn, Engine, Session};
-use forecourt_storage::{Config, Effort, Storage};
+use forecourt_storage::sqlite::{Conn, Engine, UnitOfWork};
+use forecourt_storage::{Config, Storage};
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 use tempfile::TempDir;
@@ -71,7 +72,7 @@ impl Fixture {
     }
 
     async fn ids(&self) -> Vec<i64> {
-        let mut conn = self.engine.read(Effort::Light).await.unwrap();
+        let mut conn = self.engine.read().await.unwrap();
         notes::table
             .select(notes::id)
             .order(notes::id)
@@ -81,7 +82,7 @@ impl Fixture {
     }
 
     /// Begins once all sessions that wait for the writer now have had a turn.
-    async fn begin_in_background(&self) -> JoinHandle<Session> {
+    async fn begin_in_background(&self) -> JoinHandle<UnitOfWork> {
         let waiting = self.engine.pool_status().waiting;
         let engine = self.engine.clone();
         let session = tokio::spawn(async move { engine.begin().await.unwrap() });
@@ -90,7 +91,7 @@ impl Fixture {
     }
 
     /// Returns one session that has begun, and two that wait for their turn, so that a commit will come after all three.
-    async fn three_in_a_row(&self) -> (Session, JoinHandle<Session>, JoinHandle<Session>) {
+    async fn three_in_a_row(&self) -> (UnitOfWork, JoinHandle<UnitOfWork>, JoinHandle<UnitOfWork>) {
         let first = self.engine.begin().await.unwrap();
         (
             first,
@@ -119,13 +120,14 @@ async fn write_and_commit(engine: &Engine, id: i64) {
 }
 
 /// Runs a statement for about the given time, on any machine.
-async fn busy_for(conn: &mut Conn, duration: Duration) -> StoreResult<i64> {
+async fn busy_for(conn: &mut Conn, duration: Duration, may_scan: bool) -> StoreResult<i64> {
     // Calibrated by doubling: one step of the recursion is some 100 ns.
     let steps = i64::try_from(duration.as_nanos() / 100).unwrap();
     let count = format!(
         "(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {steps}) SELECT count(*) FROM n)"
     );
-    diesel::select(sql::<BigInt>(&count)).get_result(conn).await
+    let count = diesel::select(sql::<BigInt>(&count)).may_scan(may_scan);
+    count.get_result(conn).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -141,7 +143,7 @@ async fn one_commit_serves_many_sessions() {
 
     // Another connection finds them all: they are committed, not only released.
     let other = fixture.another_handle().await;
-    let mut reader = other.read(Effort::Light).await.unwrap();
+    let mut reader = other.read().await.unwrap();
     let found: Vec<i64> = notes::table
         .select(notes::id)
         .order(notes::id)
@@ -433,27 +435,25 @@ async fn a_lock_that_is_given_back_is_taken_at_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn heavy_reading_does_not_block_the_thread_that_asked() {
     let fixture = Fixture::new().await;
-    let mut reader = fixture.engine.read(Effort::Heavy).await.unwrap();
+    let mut reader = fixture.engine.read().await.unwrap();
     let counted = {
-        let mut counting = Box::pin(busy_for(&mut reader, Duration::from_millis(300)));
+        let mut counting = Box::pin(busy_for(&mut reader, Duration::from_millis(300), true));
         assert!((&mut counting).now_or_never().is_none(), "it ran on this thread");
         counting.await.unwrap()
     };
     assert!(counted > 0);
     drop(reader);
     // The same connection, light again.
-    let mut reader = fixture.engine.read(Effort::Light).await.unwrap();
-    assert!(
-        busy_for(&mut reader, Duration::from_micros(1)).now_or_never().is_some(),
-        "it ran on another thread"
-    );
+    let mut reader = fixture.engine.read().await.unwrap();
+    let counting = busy_for(&mut reader, Duration::from_micros(1), false);
+    assert!(counting.now_or_never().is_some(), "it ran on another thread");
 }
 
 #[tokio::test(flavor = "current_thread")]
 async fn heavy_reading_may_be_given_up_even_on_a_single_thread() {
     let fixture = Fixture::new().await;
-    let mut reader = fixture.engine.read(Effort::Heavy).await.unwrap();
-    let started = busy_for(&mut reader, Duration::from_millis(100)).now_or_never();
+    let mut reader = fixture.engine.read().await.unwrap();
+    let started = busy_for(&mut reader, Duration::from_millis(100), true).now_or_never();
     assert!(started.is_none(), "it ran on this thread");
     drop(reader);
     assert_eq!(
@@ -469,8 +469,7 @@ async fn heavy_writing_may_be_given_up_too() {
     let fixture = Fixture::new().await;
     let mut session = fixture.engine.begin().await.unwrap();
     write(&mut session, 1).await.unwrap();
-    session.set_effort(Effort::Heavy);
-    let started = busy_for(&mut session, Duration::from_millis(100)).now_or_never();
+    let started = busy_for(&mut session, Duration::from_millis(100), true).now_or_never();
     assert!(started.is_none(), "it ran on this thread");
     drop(session);
     assert!(
@@ -489,8 +488,7 @@ async fn a_session_whose_runtime_ends_is_undone_and_its_neighbours_are_kept() {
     let first = tokio::spawn(first.commit());
     let mut second = second.await.unwrap();
     write(&mut second, 2).await.unwrap();
-    second.set_effort(Effort::Heavy);
-    let started = busy_for(&mut second, Duration::from_millis(100)).now_or_never();
+    let started = busy_for(&mut second, Duration::from_millis(100), true).now_or_never();
     assert!(started.is_none(), "it ran on this thread");
     // A thread without a runtime cannot wait for the statement.
     std::thread::spawn(move || drop(second)).join().unwrap();
@@ -504,7 +502,7 @@ async fn a_session_whose_runtime_ends_is_undone_and_its_neighbours_are_kept() {
 #[tokio::test(flavor = "multi_thread")]
 async fn readers_cannot_write() {
     let fixture = Fixture::new().await;
-    let mut reader = fixture.engine.read(Effort::Light).await.unwrap();
+    let mut reader = fixture.engine.read().await.unwrap();
     assert!(write(&mut reader, 1).await.is_err());
 }
 
@@ -538,7 +536,7 @@ async fn after_an_orderly_end_the_file_is_complete_by_itself() {
 
 /// Returns the refusal of a write while something is wrong with the files, and asserts that reading goes on, or not.
 async fn refusal(fixture: &Fixture, reads: bool) -> String {
-    assert_eq!(fixture.engine.read(Effort::Light).await.is_ok(), reads);
+    assert_eq!(fixture.engine.read().await.is_ok(), reads);
     let refusal = fixture.engine.begin().await.err().unwrap();
     assert!(matches!(refusal, StoreError::Unavailable(_)), "{refusal:?}");
     assert!(fixture.engine.ping().await.is_err());
@@ -704,11 +702,26 @@ async fn other_users_cannot_read_the_files() {
 #[tokio::test(flavor = "multi_thread")]
 async fn half_of_the_heavy_readers_are_one_business_s_at_most() {
     let fixture = Fixture::new().await;
-    let heavy = |business| fixture.engine.read_for(Some(BusinessId::new(business)), Effort::Heavy);
-    let _held = [heavy(1).await.unwrap(), heavy(1).await.unwrap()];
-    assert!(heavy(1).now_or_never().is_none());
-    let _others = [heavy(2).await.unwrap(), heavy(3).await.unwrap()];
-    assert!(heavy(4).now_or_never().is_none(), "there are four in all");
+    // A statement that may scan takes a place, which its reader then holds.
+    let heavy = async |business| {
+        let mut reader = fixture.engine.read_for(Some(BusinessId::new(business))).await.unwrap();
+        busy_for(&mut reader, Duration::from_micros(1), true).await.unwrap();
+        reader
+    };
+    let waiting = || fixture.engine.pool_status().waiting;
+    let _held = [heavy(1).await, heavy(1).await];
+    let mut third = Box::pin(heavy(1));
+    assert!((&mut third).now_or_never().is_none());
+    assert_eq!(
+        (waiting(), fixture.engine.pool_status().in_use),
+        (1, 2),
+        "it holds nothing meanwhile"
+    );
+    drop(third);
+    let _others = [heavy(2).await, heavy(3).await];
+    let mut fifth = Box::pin(heavy(4));
+    assert!((&mut fifth).now_or_never().is_none());
+    assert_eq!(waiting(), 1, "there are four in all");
 }
 
 /// The queue is that of `WriteQueue`, which has more tests.

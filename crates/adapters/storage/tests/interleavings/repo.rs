@@ -1,4 +1,4 @@
-//! Sessions that share transactions like those of the library (`repo/session.rs`), with only their numbers in them.
+//! Sessions that share transactions like those of the library (`repo/session/commit.rs`), with only their numbers in them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::sync::Mutex;
 use group_commit::{GroupCommit, GroupTurn, MEMBERS};
 use transaction::Transaction;
 
-#[path = "../../src/repo/group_commit.rs"]
+#[path = "../../src/repo/session/group_commit.rs"]
 mod group_commit;
 
 mod transaction {

@@ -923,7 +923,7 @@ fn no_scan(statement: &str, plan: &str) {
         "webhook_queues",
         "webhook_deliveries",
         "events",
-        "business_counters",
+        "counters",
     ] {
         let on_sqlite = plan.lines().any(|line| line.trim() == format!("SCAN {table}"));
         let on_postgres = plan.contains(&format!("Seq Scan on {table}"));

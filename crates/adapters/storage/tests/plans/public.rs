@@ -305,7 +305,7 @@ async fn each_list_of_listings_has_an_index(installation: Installation) {
     reader.manifest(business, VehicleId::new(1), at(9), 9).await.unwrap();
     reader.manifest_state(business, at(9)).await.unwrap();
     drop(reader);
-    served(&installation, &["listings", "record_counters"]).await;
+    served(&installation, &["listings", "counters"]).await;
     overheard();
     let mut reader = installation.read().await;
     let range = ChangeRange {

@@ -98,7 +98,7 @@ async fn a_deleted_business_takes_all_but_its_keys(installation: Installation) {
         "events",
         "mails",
         "idempotency_keys",
-        "business_counters",
+        "counters",
     ];
     for table in owned {
         let of = async |business| {
@@ -149,10 +149,12 @@ async fn a_large_business_is_removed_in_parts(installation: Installation) {
 
     let parts = installation.finish_deletions().await;
     assert!(parts > 5, "{parts} parts are too few to be small");
-    for table in ["leads", "businesses", "business_counters"] {
+    for table in ["leads", "businesses"] {
         let count = installation.number(&format!("SELECT count(*) FROM {table}")).await;
         assert_eq!(count, 1, "{table}");
     }
+    let counted = "SELECT count(DISTINCT business_id) FROM counters";
+    assert_eq!(installation.number(counted).await, 1);
     for table in ["vehicles", "vehicle_facts", "deletions"] {
         let count = installation.number(&format!("SELECT count(*) FROM {table}")).await;
         assert_eq!(count, 0, "{table}");

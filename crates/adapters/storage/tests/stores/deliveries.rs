@@ -962,7 +962,7 @@ async fn a_webhook_is_disabled_and_resumes(installation: Installation) {
     let (server, listener) = installation.sending_server().await;
     installation.clock.set(moment(0));
     installation.happen(business, CREATED, 1).await;
-    let subscribers = "SELECT subscribers FROM business_counters";
+    let subscribers = "SELECT number FROM counters WHERE kind = 'subscribers'";
     let before = installation.number(subscribers).await;
     let mut session = server.begin().await;
     let mut health = session.lock_health(endpoint).await.unwrap().unwrap();

@@ -47,7 +47,7 @@ async fn assert_leads(installation: &Installation, count: i64) {
         "SELECT max(reference) FROM leads",
         "SELECT count(*) FROM events",
         "SELECT max(sequence) FROM events",
-        "SELECT max(leads) FROM business_counters",
+        "SELECT records FROM counters WHERE kind = 'leads'",
     ] {
         assert_eq!(installation.number(query).await, count, "{query}");
     }

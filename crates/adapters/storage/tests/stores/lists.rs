@@ -79,9 +79,8 @@ async fn a_long_list_is_counted_and_paged(installation: Installation) {
         let mut session = installation.begin().await;
         session.load_leads(business, leads).await.unwrap();
         session.commit().await.unwrap();
-        let apart = format!(
-            "UPDATE business_counters SET lead_reference = lead_reference + 9000 WHERE business_id = {business}"
-        );
+        let apart =
+            format!("UPDATE counters SET number = number + 9000 WHERE business_id = {business} AND kind = 'leads'");
         installation.execute(&apart).await;
     }
     // Some change, some go.

@@ -366,8 +366,8 @@ async fn many_events(installation: &Installation, business: BusinessId, count: i
             "WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < {count})
              INSERT INTO events (business_id, sequence, id, name, record, data, created)
                  SELECT {business}, number, 'evt_' || number, 'lead.updated', number % 100, '{{}}', {start} + number FROM numbers;
-             UPDATE business_counters SET event_sequence = {count}, event_created = {start} + {count}
-                 WHERE business_id = {business};"
+             UPDATE counters SET number = {count}, stamp = {start} + {count}
+                 WHERE business_id = {business} AND kind = 'events';"
         ))
         .await;
 }

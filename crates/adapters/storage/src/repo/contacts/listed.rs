@@ -4,14 +4,14 @@ use diesel::prelude::*;
 use forecourt_contacts::{Contact, ContactFilter};
 use forecourt_kernel::{BusinessId, Page, PageRequest, StoreResult, View};
 
-use super::super::session::Reads;
+use super::super::session::{Mode, Session};
 use super::{list, with_notes};
 use crate::models::{ContactRow, selected_contacts};
 use crate::statement::RunQueryDsl;
 
 /// Returns a page of the contacts that pass `filter`.
 pub(super) async fn page(
-    session: &mut impl Reads,
+    session: &mut Session<impl Mode>,
     business: BusinessId,
     filter: &ContactFilter,
     request: &PageRequest,
@@ -21,7 +21,7 @@ pub(super) async fn page(
     let total = found.total;
     let rows: Vec<ContactRow> = found
         .select(ContactRow::as_select())
-        .load(session.conn().await?)
+        .load(session.flushed_conn().await?)
         .await?;
     let mut page = Page::of(rows, request, total, |row| row.id).try_map(Contact::try_from)?;
     if view == View::Full {

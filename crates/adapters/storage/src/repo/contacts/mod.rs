@@ -23,22 +23,29 @@ use forecourt_contacts::{
 };
 use forecourt_dealership::Loaded;
 use forecourt_kernel::{
-    BusinessId, ContactId, ContactNoteId, Cursor, Event, EventSequence, LeadId, Page, PageRequest, Position, StaffId,
-    StoreError, StoreResult, Timestamp, Version, View, bounds::MAX_NOTES_SHOWN, fold_email,
+    BusinessId, ContactId, ContactNoteId, Cursor, Event, EventSequence, LeadId, Page, PageRequest, StaffId, StoreError,
+    StoreResult, Timestamp, Version, View, bounds::MAX_NOTES_SHOWN, fold_email,
 };
 use forecourt_leads::{ContactSuggestion, FullLead, Lead, SenderKeys};
 use forecourt_reference::Catalogue;
 use serde_json::value::RawValue;
 
 use super::owned::OwnedTable;
-use super::session::{Reading, Reads, Writing};
+use super::page::page_of;
+use super::people::OF_CONTACTS;
+use super::session::{Mode, Session, Write};
 use super::size::{BYTES_AT_ONCE, octet_length, within_bytes};
 use super::{Conn, Db, dialect, list};
 use crate::error::other;
 use crate::models::{ContactRow, ContactValues, ERASURE, LeadRow, LoggedRow, NewContactRow, NewNoteRow, NoteRow};
-use crate::schema::{business_counters, contact_blocks, contact_notes, contacts, deletions, events, leads};
+use crate::schema::{contact_blocks, contact_notes, contacts, deletions, events, leads};
 use crate::secrets::SecretCipher;
-use crate::statement::{Prepare as _, RunQueryDsl};
+use crate::statement::{
+    Lock, MayScan as _, Prepare as _, RunQueryDsl, Unlocked, for_key_share, for_no_key_update, locking,
+};
+
+/// The kind of their counter.
+pub(super) const CONTACTS: &str = "contacts";
 
 pub(super) const OWNED_TABLES: &[OwnedTable] = &[
     OwnedTable::new("contact_notes", "id", 100),
@@ -47,115 +54,92 @@ pub(super) const OWNED_TABLES: &[OwnedTable] = &[
     OwnedTable::new("contact_blocks", "key", 500),
 ];
 
-macro_rules! contact_reader {
-    ($session:ty) => {
-        #[async_trait]
-        impl ContactReader for $session {
-            async fn contact(&mut self, business: BusinessId, id: ContactId) -> StoreResult<Option<Contact>> {
-                let row = contacts::table
-                    .find((business.get(), id.get()))
-                    .select(ContactRow::as_select())
-                    .get_optional(self.conn().await?)
-                    .await?;
-                whole(self.conn().await?, business, row).await
-            }
+#[async_trait]
+impl<M: Mode> ContactReader for Session<M> {
+    async fn contact(&mut self, business: BusinessId, id: ContactId) -> StoreResult<Option<Contact>> {
+        let row = contacts::table
+            .find((business.get(), id.get()))
+            .select(ContactRow::as_select())
+            .get_optional(self.conn().await?)
+            .await?;
+        whole(self.conn().await?, business, row).await
+    }
 
-            async fn contacts(
-                &mut self,
-                business: BusinessId,
-                filter: &ContactFilter,
-                page: &PageRequest,
-                view: View,
-            ) -> StoreResult<Page<Contact>> {
-                listed::page(self, business, filter, page, view).await
-            }
+    async fn contacts(
+        &mut self,
+        business: BusinessId,
+        filter: &ContactFilter,
+        page: &PageRequest,
+        view: View,
+    ) -> StoreResult<Page<Contact>> {
+        listed::page(self, business, filter, page, view).await
+    }
 
-            async fn contact_like(
-                &mut self,
-                business: BusinessId,
-                probe: &DuplicateProbe,
-            ) -> StoreResult<Option<ContactId>> {
-                like(self.conn().await?, business, probe).await
-            }
+    async fn contact_like(&mut self, business: BusinessId, probe: &DuplicateProbe) -> StoreResult<Option<ContactId>> {
+        like(self.conn().await?, business, probe).await
+    }
 
-            async fn contact_notes(
-                &mut self,
-                business: BusinessId,
-                contact: ContactId,
-                page: &PageRequest,
-            ) -> StoreResult<Option<Page<ContactNote>>> {
-                if !exists(self.conn().await?, business, contact).await? {
-                    return Ok(None);
-                }
-                notes(self.conn().await?, business, contact, page).await.map(Some)
-            }
-
-            async fn blocked(&mut self, business: BusinessId, keys: &[BlockKey]) -> StoreResult<Vec<BlockKey>> {
-                if keys.is_empty() {
-                    return Ok(Vec::new());
-                }
-                let dependencies = Arc::clone(&self.dependencies);
-                blocked(self.conn().await?, dependencies.cipher()?, business, keys).await
-            }
-
-            async fn newest_contact_notes(
-                &mut self,
-                business: BusinessId,
-                contact: ContactId,
-            ) -> StoreResult<Vec<ContactNote>> {
-                newest_notes(self.conn().await?, business, contact).await
-            }
-
-            async fn has_contact_password(&mut self, business: BusinessId, id: ContactId) -> StoreResult<bool> {
-                let known = contacts::table
-                    .find((business.get(), id.get()))
-                    .select(contacts::password_hash.is_not_null());
-                let known = known.get_optional(self.conn().await?).await;
-                Ok(known?.unwrap_or_default())
-            }
-
-            async fn contact_leads(
-                &mut self,
-                business: BusinessId,
-                id: ContactId,
-                after: LeadId,
-                catalogue: &Catalogue,
-            ) -> StoreResult<Vec<LinkedLead>> {
-                linked_leads(self.conn().await?, business, id, after, catalogue).await
-            }
-
-            async fn contact_events(
-                &mut self,
-                business: BusinessId,
-                id: ContactId,
-                after: EventSequence,
-            ) -> StoreResult<Vec<PastEvent>> {
-                past_events(self, business, id, after).await
-            }
+    async fn contact_notes(
+        &mut self,
+        business: BusinessId,
+        contact: ContactId,
+        page: &PageRequest,
+    ) -> StoreResult<Option<Page<ContactNote>>> {
+        if !exists::<Unlocked>(self.conn().await?, business, contact).await? {
+            return Ok(None);
         }
-    };
+        notes(self.conn().await?, business, contact, page).await.map(Some)
+    }
+
+    async fn blocked(&mut self, business: BusinessId, keys: &[BlockKey]) -> StoreResult<Vec<BlockKey>> {
+        if keys.is_empty() {
+            return Ok(Vec::new());
+        }
+        let dependencies = Arc::clone(&self.dependencies);
+        blocked(self.conn().await?, dependencies.cipher()?, business, keys).await
+    }
+
+    async fn newest_contact_notes(
+        &mut self,
+        business: BusinessId,
+        contact: ContactId,
+    ) -> StoreResult<Vec<ContactNote>> {
+        newest_notes(self.conn().await?, business, contact).await
+    }
+
+    async fn has_contact_password(&mut self, business: BusinessId, id: ContactId) -> StoreResult<bool> {
+        let known = contacts::table
+            .find((business.get(), id.get()))
+            .select(contacts::password_hash.is_not_null());
+        let known = known.get_optional(self.conn().await?).await;
+        Ok(known?.unwrap_or_default())
+    }
+
+    async fn contact_leads(
+        &mut self,
+        business: BusinessId,
+        id: ContactId,
+        after: LeadId,
+        catalogue: &Catalogue,
+    ) -> StoreResult<Vec<LinkedLead>> {
+        linked_leads(self.conn().await?, business, id, after, catalogue).await
+    }
+
+    async fn contact_events(
+        &mut self,
+        business: BusinessId,
+        id: ContactId,
+        after: EventSequence,
+    ) -> StoreResult<Vec<PastEvent>> {
+        past_events(self, business, id, after).await
+    }
 }
 
-contact_reader!(Reading);
-contact_reader!(Writing);
-
-/// The condition that an event is about a contact: word for word that of the index `events_of_contact`.
-fn of_contacts() -> SqlLiteral<Bool> {
-    sql::<Bool>("substr(events.name, 1, 8) = 'contact.'")
-}
-
-/// Returns `true` if the business has the contact.
-pub(super) async fn exists(conn: &mut Conn, business: BusinessId, id: ContactId) -> StoreResult<bool> {
+/// Returns `true` if the business has the contact, and locks it.
+pub(super) async fn exists<L: Lock>(conn: &mut Conn, business: BusinessId, id: ContactId) -> StoreResult<bool> {
     let query = contacts::table.find((business.get(), id.get())).select(contacts::id);
-    let known = query.get_optional::<i64>(conn).await?;
+    let known: Option<i64> = locking::<L, _>(query).get_optional(conn).await?;
     Ok(known.is_some())
-}
-
-/// Returns `true` if the business has the contact, and keeps it from being deleted before the transaction ends.
-pub(super) async fn exists_for_now(conn: &mut Conn, business: BusinessId, id: ContactId) -> StoreResult<bool> {
-    let query = contacts::table.find((business.get(), id.get())).select(contacts::id);
-    let known = dialect::for_key_share!(query).get_optional::<i64>(conn).await;
-    Ok(known?.is_some())
 }
 
 /// Returns `true` if there is a contact and its erasure is not done: records are still linked to it.
@@ -174,14 +158,6 @@ pub(super) async fn is_being_erased(
     Ok(known.is_some())
 }
 
-/// Returns the name of a contact.
-pub(super) async fn name(conn: &mut Conn, business: BusinessId, id: ContactId) -> StoreResult<Option<String>> {
-    let query = contacts::table
-        .find((business.get(), id.get()))
-        .select(ContactRow::as_select());
-    name_in(query.get_optional(conn).await?)
-}
-
 /// Returns the names of those of the contacts that exist.
 pub(super) async fn names(
     conn: &mut Conn,
@@ -198,24 +174,8 @@ pub(super) async fn names(
     rows.into_iter().map(named).collect()
 }
 
-/// Returns the name of a contact, and keeps it from being deleted before the transaction ends.
-pub(super) async fn name_for_now(conn: &mut Conn, business: BusinessId, id: ContactId) -> StoreResult<Option<String>> {
-    let query = contacts::table
-        .find((business.get(), id.get()))
-        .select(ContactRow::as_select());
-    name_in(dialect::for_key_share!(query).get_optional(conn).await?)
-}
-
-/// Returns the content of a contact.
-pub(super) async fn content(conn: &mut Conn, business: BusinessId, id: ContactId) -> StoreResult<Option<ContactDraft>> {
-    let query = contacts::table
-        .find((business.get(), id.get()))
-        .select(ContactRow::as_select());
-    content_in(query.get_optional(conn).await?)
-}
-
-/// Returns the content of a contact, and keeps it from being deleted before the transaction ends.
-pub(super) async fn content_for_now(
+/// Returns the content of a contact, and locks it.
+pub(super) async fn content<L: Lock>(
     conn: &mut Conn,
     business: BusinessId,
     id: ContactId,
@@ -223,14 +183,7 @@ pub(super) async fn content_for_now(
     let query = contacts::table
         .find((business.get(), id.get()))
         .select(ContactRow::as_select());
-    content_in(dialect::for_key_share!(query).get_optional(conn).await?)
-}
-
-fn name_in(row: Option<ContactRow>) -> StoreResult<Option<String>> {
-    Ok(content_in(row)?.map(|content| content.name))
-}
-
-fn content_in(row: Option<ContactRow>) -> StoreResult<Option<ContactDraft>> {
+    let row: Option<ContactRow> = locking::<L, _>(query).get_optional(conn).await?;
     let contact = row.map(Contact::try_from).transpose()?;
     Ok(contact.map(|contact| contact.content))
 }
@@ -265,11 +218,14 @@ const NOTES_SHOWN: i64 = MAX_NOTES_SHOWN as i64;
 const NOTE_BYTES: i64 = BYTES_AT_ONCE;
 
 /// Gives the contacts of a page their newest notes. A page with long notes ends before there are too many.
-async fn with_notes(session: &mut impl Reads, business: BusinessId, page: &mut Page<Contact>) -> StoreResult<()> {
+async fn with_notes(
+    session: &mut Session<impl Mode>,
+    business: BusinessId,
+    page: &mut Page<Contact>,
+) -> StoreResult<()> {
     if page.items.is_empty() {
         return Ok(());
     }
-    session.expect_work().await?;
     let conn = session.conn().await?;
     let of: Vec<i64> = page.items.iter().map(|contact| contact.id.get()).collect();
     let sizes: Vec<(i64, i64, i64)> = contact_notes::table
@@ -277,6 +233,7 @@ async fn with_notes(session: &mut impl Reads, business: BusinessId, page: &mut P
         .filter(contact_notes::contact_id.eq_any(of))
         .group_by(contact_notes::contact_id)
         .select((contact_notes::contact_id, count_star(), bytes_of_notes()))
+        .may_scan(true)
         .load(conn)
         .await?;
     let (mut shown, mut bytes) = (0, 0);
@@ -409,7 +366,7 @@ pub(super) async fn of_sender(
         contacts::mobile,
     ));
     let rows = if is_locked {
-        let locked = dialect::for_key_share!(like);
+        let locked = for_key_share(like);
         locked.load(conn).await
     } else {
         like.load(conn).await
@@ -470,23 +427,9 @@ async fn notes(
             .filter(contact_notes::contact_id.eq(contact.get()))
             .into_boxed::<Db>()
     };
-    let total = match request.position {
-        Position::Number(_) => Some(all().count().get_result(conn).await?),
-        Position::After(_) => None,
-    };
-    let mut query = all();
-    if let Position::After(cursor) = &request.position {
-        query = query.filter(contact_notes::id.lt(cursor.id()));
-    }
-    let rows: Vec<NoteRow> = query
-        .order((contact_notes::contact_id.desc(), contact_notes::id.desc()))
-        .limit(request.wanted())
-        .offset(request.offset().unwrap_or_default())
-        .select(NoteRow::as_select())
-        .load(conn)
-        .await?;
-    let notes = rows.into_iter().map(ContactNote::from).collect();
-    Ok(Page::of(notes, request, total, |note: &ContactNote| note.id.get()))
+    let order = (contact_notes::contact_id.desc(), contact_notes::id.desc());
+    let page = page_of!(conn, request, NoteRow, all, contact_notes::id, order, false);
+    page.try_map(|row| Ok(ContactNote::from(row)))
 }
 
 async fn blocked(
@@ -540,12 +483,11 @@ async fn linked_leads(
 
 /// Returns the next few of a contact's events after `after`.
 async fn past_events(
-    session: &mut impl Reads,
+    session: &mut Session<impl Mode>,
     business: BusinessId,
     id: ContactId,
     after: EventSequence,
 ) -> StoreResult<Vec<PastEvent>> {
-    session.expect_work().await?;
     let conn = session.conn().await?;
     // Not the number itself: otherwise the planner might read all events in its order.
     let sequence = events::sequence + 0;
@@ -553,13 +495,14 @@ async fn past_events(
         events::table
             .filter(events::business_id.eq(business.get()))
             .filter(events::record.eq(id.get()))
-            .filter(of_contacts())
+            .filter(sql::<Bool>(OF_CONTACTS))
     };
     let sizes: Vec<(i64, i32)> = own()
         .filter(sequence.gt(after.0))
         .order(sequence.asc())
         .limit(TRACES_AT_ONCE)
         .select((events::sequence, octet_length(events::data)))
+        .may_scan(true)
         .load(conn)
         .await?;
     let Some(last) = within_bytes(&sizes) else {
@@ -570,6 +513,7 @@ async fn past_events(
         .filter(sequence.le(last))
         .order(sequence.asc())
         .select(LoggedRow::as_select())
+        .may_scan(true)
         .load(conn)
         .await?;
     let event = |row: LoggedRow| {
@@ -586,14 +530,12 @@ async fn past_events(
 }
 
 #[async_trait]
-impl ContactStore for Writing {
+impl ContactStore for Session<Write> {
     async fn lock_contact(&mut self, business: BusinessId, id: ContactId) -> StoreResult<Option<Contact>> {
         let query = contacts::table
             .find((business.get(), id.get()))
             .select(ContactRow::as_select());
-        let row: Option<ContactRow> = dialect::for_no_key_update!(query)
-            .get_optional(self.conn().await?)
-            .await?;
+        let row: Option<ContactRow> = for_no_key_update(query).get_optional(self.conn().await?).await?;
         row.map(Contact::try_from).transpose()
     }
 
@@ -620,7 +562,7 @@ impl ContactStore for Writing {
             values: ContactValues::new(&draft)?,
         };
         // First, so that within a business ids are given in the order of the commits.
-        count_writes(self.conn().await?, business, 1).await?;
+        self.counter(business, CONTACTS).await?.write(1);
         let inserted = diesel::insert_into(contacts::table).values(row).returning(contacts::id);
         let id: i64 = inserted.get_result(self.conn().await?).await.map_err(contact_error)?;
         Ok(Contact {
@@ -634,7 +576,7 @@ impl ContactStore for Writing {
     }
 
     async fn save_contact(&mut self, business: BusinessId, contact: &Contact) -> StoreResult<()> {
-        count_writes(self.conn().await?, business, 0).await?;
+        self.counter(business, CONTACTS).await?.write(0);
         // If the clock went back to before the contact's creation, the change counts as made then.
         let updated = contact.updated.max(contact.created);
         let row = contacts::table.find((business.get(), contact.id.get()));
@@ -770,7 +712,7 @@ impl ContactStore for Writing {
     }
 }
 
-impl Writing {
+impl Session<Write> {
     /// Stores contacts with their stamps.
     pub(super) async fn insert_contacts(
         &mut self,
@@ -778,7 +720,7 @@ impl Writing {
         made: Vec<Loaded<ContactDraft>>,
     ) -> StoreResult<()> {
         let count = i64::try_from(made.len()).unwrap_or(i64::MAX);
-        count_writes(self.conn().await?, business, count).await?;
+        self.counter(business, CONTACTS).await?.write(count);
         let row = |contact: Loaded<ContactDraft>| {
             Ok(NewContactRow {
                 business_id: business.get(),
@@ -791,20 +733,6 @@ impl Writing {
         dialect::insert_many!(self.conn().await?, contacts::table, rows).map_err(contact_error)?;
         Ok(())
     }
-}
-
-/// Counts a write of contacts, and adds `more` to their number. It comes before the writes, so that a reader of the count sees
-/// every write that it includes.
-pub(super) async fn count_writes(conn: &mut Conn, business: BusinessId, more: i64) -> StoreResult<()> {
-    diesel::update(business_counters::table.find(business.get()))
-        .set((
-            business_counters::contacts.eq(business_counters::contacts + more),
-            business_counters::contact_writes.eq(business_counters::contact_writes + 1),
-        ))
-        .prepared()
-        .execute(conn)
-        .await
-        .map(drop)
 }
 
 /// Translates a failure to write a contact into the terms of its domain.

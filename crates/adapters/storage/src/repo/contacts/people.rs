@@ -6,9 +6,8 @@ use diesel::sql_types::Binary;
 use forecourt_contacts::BlockKey;
 use forecourt_kernel::{BusinessId, Person, StoreResult};
 
-use super::super::people::{Budget, PersonalTexts, READ_AT_ONCE, next_rows};
-use super::super::session::Writing;
-use super::super::size::octet_length;
+use super::super::people::{Budget, PersonalTexts, READ_AT_ONCE, next_texts};
+use super::super::session::{Session, Write};
 use crate::personal::{
     Erasure::{Deleted, Keyed, Redacted},
     PersonalTable, held, table, withheld,
@@ -63,13 +62,15 @@ pub(in super::super) struct Notes;
 impl PersonalTexts for Notes {
     async fn clean(
         &self,
-        session: &mut Writing,
+        session: &mut Session<Write>,
         business: BusinessId,
+        of: Option<i64>,
         after: i64,
         person: &Person,
         budget: &mut Budget,
     ) -> StoreResult<Option<i64>> {
-        let next = next_rows!(session, business, after, contact_notes, note)?;
+        let with = of.map(|contact| ("contact_id", contact));
+        let next = next_texts(session, business, "contact_notes", "note", with, after).await?;
         let affordable = budget.afford(&next);
         let last = affordable.last().copied();
         let notes: Vec<(i64, String)> = contact_notes::table
@@ -111,7 +112,7 @@ define_sql_function! {
     fn digest_bytes(digest: Binary) -> Integer;
 }
 
-impl Writing {
+impl Session<Write> {
     /// Replaces some of the digests that an earlier version made without a key; returns their number.
     pub(in super::super) async fn key_blocks(&mut self) -> StoreResult<usize> {
         let bare: Vec<(i64, Vec<u8>)> = contact_blocks::table

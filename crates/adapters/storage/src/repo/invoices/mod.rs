@@ -10,16 +10,16 @@ use forecourt_invoices::{
 use forecourt_kernel::{BusinessId, ContactId, StoreResult, Timestamp, Version};
 
 use super::owned::OwnedTable;
-use super::session::{Reading, Writing};
-use super::{Conn, Db, dialect};
+use super::session::{Mode, Read, Session, Write};
+use super::{Conn, Db};
 use crate::error::other;
-use crate::statement::{Prepare as _, RunQueryDsl};
+use crate::statement::{Prepare as _, RunQueryDsl, for_no_key_update};
 
 pub(super) const OWNED_TABLES: &[OwnedTable] = &[OwnedTable::new("invoices", "id", 100)];
 
-/// The kinds of numbers.
-const INVOICE: &str = "invoice";
-const CREDIT: &str = "credit";
+/// The counters of the numbers of invoices and credits.
+const INVOICES: &str = "invoices";
+const CREDITS: &str = "credits";
 
 diesel::table! {
     invoices (business_id, id) {
@@ -31,14 +31,6 @@ diesel::table! {
         number -> Nullable<BigInt>,
         customer -> Nullable<BigInt>,
         document -> Text,
-    }
-}
-
-diesel::table! {
-    invoice_numbers (business_id, kind) {
-        business_id -> BigInt,
-        kind -> Text,
-        latest -> BigInt,
     }
 }
 
@@ -111,49 +103,22 @@ async fn invoice_by_number(
     row.map(Invoice::try_from).transpose()
 }
 
-/// Takes the next number of that kind. Its row stays locked until the transaction ends.
-async fn next_number(conn: &mut Conn, business: BusinessId, kind: &str) -> StoreResult<i64> {
-    diesel::insert_into(invoice_numbers::table)
-        .values((
-            invoice_numbers::business_id.eq(business.get()),
-            invoice_numbers::kind.eq(kind),
-            invoice_numbers::latest.eq(1),
-        ))
-        .on_conflict((invoice_numbers::business_id, invoice_numbers::kind))
-        .do_update()
-        .set(invoice_numbers::latest.eq(invoice_numbers::latest + 1))
-        .returning(invoice_numbers::latest)
-        .get_result(conn)
-        .await
+#[async_trait]
+impl<M: Mode> InvoiceReader for Session<M> {
+    async fn invoice(&mut self, business: BusinessId, id: InvoiceId) -> StoreResult<Option<Invoice>> {
+        invoice(self.conn().await?, business, id).await
+    }
+
+    async fn invoice_by_number(&mut self, business: BusinessId, number: InvoiceNumber) -> StoreResult<Option<Invoice>> {
+        invoice_by_number(self.conn().await?, business, number).await
+    }
 }
-
-macro_rules! invoice_reader {
-    ($session:ty) => {
-        #[async_trait]
-        impl InvoiceReader for $session {
-            async fn invoice(&mut self, business: BusinessId, id: InvoiceId) -> StoreResult<Option<Invoice>> {
-                invoice(self.conn().await?, business, id).await
-            }
-
-            async fn invoice_by_number(
-                &mut self,
-                business: BusinessId,
-                number: InvoiceNumber,
-            ) -> StoreResult<Option<Invoice>> {
-                invoice_by_number(self.conn().await?, business, number).await
-            }
-        }
-    };
-}
-
-invoice_reader!(Reading);
-invoice_reader!(Writing);
 
 /// The number of a contact's invoices that are read at once.
 const OF_CONTACT_AT_ONCE: i64 = 25;
 
 #[async_trait]
-impl ContactInvoiceReader for Reading {
+impl ContactInvoiceReader for Session<Read> {
     async fn contact_invoices(
         &mut self,
         business: BusinessId,
@@ -175,10 +140,10 @@ impl ContactInvoiceReader for Reading {
 }
 
 #[async_trait]
-impl InvoiceStore for Writing {
+impl InvoiceStore for Session<Write> {
     async fn lock_invoice(&mut self, business: BusinessId, id: InvoiceId) -> StoreResult<Option<Invoice>> {
         let query = invoices::table.find((business.get(), id.get()));
-        let row: Option<InvoiceRow> = dialect::for_no_key_update!(query.select(InvoiceRow::as_select()))
+        let row: Option<InvoiceRow> = for_no_key_update(query.select(InvoiceRow::as_select()))
             .get_optional(self.conn().await?)
             .await?;
         row.map(Invoice::try_from).transpose()
@@ -221,14 +186,16 @@ impl InvoiceStore for Writing {
     }
 
     async fn next_invoice_number(&mut self, business: BusinessId) -> StoreResult<InvoiceNumber> {
-        self.lock_counters(business).await?;
-        let number = next_number(self.conn().await?, business, INVOICE).await?;
+        let counter = self.counter(business, INVOICES).await?;
+        counter.number += 1;
+        let number = counter.number;
         Ok(InvoiceNumber::new(number))
     }
 
     async fn next_credit_number(&mut self, business: BusinessId) -> StoreResult<CreditNumber> {
-        self.lock_counters(business).await?;
-        let number = next_number(self.conn().await?, business, CREDIT).await?;
+        let counter = self.counter(business, CREDITS).await?;
+        counter.number += 1;
+        let number = counter.number;
         Ok(CreditNumber::new(number))
     }
 }

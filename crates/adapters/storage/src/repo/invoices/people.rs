@@ -9,10 +9,9 @@ use forecourt_invoices::{
 use forecourt_kernel::{BusinessId, Person, PersonKeys, StoreResult};
 use serde_json::Value;
 
-use super::super::people::{INVOICE, PersonalArea, READ_AT_ONCE, lock_rows, naming_rows, next_rows, note_linked};
-use super::super::session::Writing;
-use super::super::size::octet_length;
-use super::{dialect, invoices};
+use super::super::people::{INVOICE, OF_INVOICES, PersonalArea, note_linked};
+use super::super::session::{Session, Write};
+use super::invoices;
 use crate::error::other;
 use crate::personal::{
     Erasure::{Cleared, Redacted},
@@ -20,18 +19,15 @@ use crate::personal::{
 };
 use crate::statement::RunQueryDsl;
 
-pub(in super::super) const TABLES: &[PersonalTable] = &[
-    table(
-        "invoices",
-        &[
-            // Number, days and amounts stay: they are financial records. Every text is redacted.
-            held("document", "invoices", Redacted),
-            held("customer", "invoices", Cleared),
-        ],
-        &["id", "business_id", "version", "created", "updated", "number"],
-    ),
-    table("invoice_numbers", &[], &["business_id", "kind", "latest"]),
-];
+pub(in super::super) const TABLES: &[PersonalTable] = &[table(
+    "invoices",
+    &[
+        // Number, days and amounts stay: they are financial records. Every text is redacted.
+        held("document", "invoices", Redacted),
+        held("customer", "invoices", Cleared),
+    ],
+    &["id", "business_id", "version", "created", "updated", "number"],
+)];
 
 /// The invoices for a contact.
 pub(in super::super) struct Invoices;
@@ -42,17 +38,23 @@ impl PersonalArea for Invoices {
         INVOICE
     }
 
-    async fn note(&self, session: &mut Writing, business: BusinessId, keys: &mut PersonKeys) -> StoreResult<()> {
+    async fn note(&self, session: &mut Session<Write>, business: BusinessId, keys: &mut PersonKeys) -> StoreResult<()> {
         let by = keys.contact().get();
         let billed = invoices::customer.assume_not_null().eq(by);
         note_linked!(session, business, keys, INVOICE, invoices, created, billed).map(drop)
     }
 
-    async fn lock(&self, session: &mut Writing, business: BusinessId, ids: Vec<i64>) -> StoreResult<Vec<(i64, i32)>> {
-        lock_rows!(session, business, ids, invoices)
+    fn table(&self) -> &'static str {
+        "invoices"
     }
 
-    async fn clean(&self, session: &mut Writing, business: &Business, id: i64, person: &Person) -> StoreResult<()> {
+    async fn clean(
+        &self,
+        session: &mut Session<Write>,
+        business: &Business,
+        id: i64,
+        person: &Person,
+    ) -> StoreResult<()> {
         let now = session.dependencies.clock.now();
         if let Some(invoice) = session.invoice(business.id, InvoiceId::new(id)).await? {
             let forgotten = forget_person_in_invoice(session, now, business.id, invoice, person).await;
@@ -64,28 +66,8 @@ impl PersonalArea for Invoices {
         Ok(())
     }
 
-    async fn next(&self, session: &mut Writing, business: BusinessId, after: i64) -> StoreResult<Vec<(i64, i32)>> {
-        next_rows!(session, business, after, invoices, document)
-    }
-
-    async fn naming(
-        &self,
-        session: &mut Writing,
-        business: BusinessId,
-        ids: Vec<i64>,
-        person: &Person,
-    ) -> StoreResult<Vec<i64>> {
-        naming_rows!(session, business, ids, person, invoices)
-    }
-
-    async fn events(
-        &self,
-        session: &mut Writing,
-        business: BusinessId,
-        record: i64,
-        after: i64,
-    ) -> StoreResult<Vec<(i64, i32)>> {
-        session.invoice_events(business, record, after).await
+    fn event_condition(&self) -> Option<&'static str> {
+        Some(OF_INVOICES)
     }
 
     fn forget_in_event(&self, shown: &mut Value, person: &Person) -> bool {

@@ -6,57 +6,23 @@ use async_trait::async_trait;
 use diesel::dsl::{exists, not};
 use diesel::prelude::*;
 use forecourt_kernel::{
-    BusinessId, LeadId, LeadMessageId, LeadNoteId, Page, PageRequest, Position, StaffId, StoreResult, Timestamp,
+    BusinessId, LeadId, LeadMessageId, LeadNoteId, Page, PageRequest, StaffId, StoreResult, Timestamp,
 };
 use forecourt_leads::{
     ConversationReader, ConversationStore, DueAssessment, LeadMessage, LeadNote, NewLeadNote, NewMessage,
 };
 use forecourt_reference::LeadChannel;
 
-use super::super::session::{Reading, Writing};
-use super::{Conn, Db, dialect};
+use super::super::page::page_of;
+use super::super::session::{Mode, Session, Write};
+use super::{Conn, Db};
 use crate::error::other;
 use crate::models::{LeadMessageRow, LeadNoteRow, NewLeadMessageRow, NewLeadNoteRow};
 use crate::schema::{businesses, lead_assessments, lead_mails, lead_messages, lead_notes, leads};
-use crate::statement::RunQueryDsl;
+use crate::statement::{RunQueryDsl, skip_locked};
 
-macro_rules! conversation_reader {
-    ($session:ty, $conn:ident) => {
-        #[async_trait]
-        impl ConversationReader for $session {
-            async fn lead_messages(
-                &mut self,
-                business: BusinessId,
-                lead: LeadId,
-                page: &PageRequest,
-            ) -> StoreResult<Option<Page<LeadMessage>>> {
-                let conn = self.$conn().await?;
-                if !exists_lead(conn, business, lead).await? {
-                    return Ok(None);
-                }
-                let rows = page_of!(lead_messages, LeadMessageRow, conn, business, lead, page);
-                rows.try_map(LeadMessage::try_from).map(Some)
-            }
-
-            async fn lead_notes(
-                &mut self,
-                business: BusinessId,
-                lead: LeadId,
-                page: &PageRequest,
-            ) -> StoreResult<Option<Page<LeadNote>>> {
-                let conn = self.$conn().await?;
-                if !exists_lead(conn, business, lead).await? {
-                    return Ok(None);
-                }
-                let rows = page_of!(lead_notes, LeadNoteRow, conn, business, lead, page);
-                rows.try_map(|row| Ok(LeadNote::from(row))).map(Some)
-            }
-        }
-    };
-}
-
-/// Returns a page of a table of rows that belong to leads, newest first.
-macro_rules! page_of {
+/// Returns a page of a table of rows that belong to a lead.
+macro_rules! page_of_lead {
     ($table:ident, $row:ty, $conn:expr, $business:expr, $lead:expr, $request:expr) => {{
         let all = || {
             $table::table
@@ -64,27 +30,41 @@ macro_rules! page_of {
                 .filter($table::lead_id.eq($lead.get()))
                 .into_boxed::<Db>()
         };
-        let total: Option<i64> = match $request.position {
-            Position::Number(_) => Some(all().count().get_result($conn).await?),
-            Position::After(_) => None,
-        };
-        let mut query = all();
-        if let Position::After(cursor) = &$request.position {
-            query = query.filter($table::id.lt(cursor.id()));
-        }
-        let rows: Vec<$row> = query
-            .order(($table::lead_id.desc(), $table::id.desc()))
-            .limit($request.wanted())
-            .offset($request.offset().unwrap_or_default())
-            .select(<$row>::as_select())
-            .load($conn)
-            .await?;
-        Page::of(rows, $request, total, |row| row.id)
+        let order = ($table::lead_id.desc(), $table::id.desc());
+        page_of!($conn, $request, $row, all, $table::id, order, false)
     }};
 }
 
-conversation_reader!(Reading, conn);
-conversation_reader!(Writing, flushed_conn);
+#[async_trait]
+impl<M: Mode> ConversationReader for Session<M> {
+    async fn lead_messages(
+        &mut self,
+        business: BusinessId,
+        lead: LeadId,
+        page: &PageRequest,
+    ) -> StoreResult<Option<Page<LeadMessage>>> {
+        let conn = self.flushed_conn().await?;
+        if !exists_lead(conn, business, lead).await? {
+            return Ok(None);
+        }
+        let rows = page_of_lead!(lead_messages, LeadMessageRow, conn, business, lead, page);
+        rows.try_map(LeadMessage::try_from).map(Some)
+    }
+
+    async fn lead_notes(
+        &mut self,
+        business: BusinessId,
+        lead: LeadId,
+        page: &PageRequest,
+    ) -> StoreResult<Option<Page<LeadNote>>> {
+        let conn = self.flushed_conn().await?;
+        if !exists_lead(conn, business, lead).await? {
+            return Ok(None);
+        }
+        let rows = page_of_lead!(lead_notes, LeadNoteRow, conn, business, lead, page);
+        rows.try_map(|row| Ok(LeadNote::from(row))).map(Some)
+    }
+}
 
 async fn exists_lead(conn: &mut Conn, business: BusinessId, lead: LeadId) -> StoreResult<bool> {
     let known = leads::table.find((business.get(), lead.get())).select(leads::id);
@@ -102,7 +82,7 @@ macro_rules! leased {
 }
 
 #[async_trait]
-impl ConversationStore for Writing {
+impl ConversationStore for Session<Write> {
     async fn insert_lead_message(
         &mut self,
         business: BusinessId,
@@ -231,7 +211,7 @@ impl ConversationStore for Writing {
                 .order((lead_assessments::due, lead_assessments::lead_id))
                 .limit(share)
                 .select((lead_assessments::lead_id, lead_assessments::attempts));
-            let rows: Vec<(i64, i32)> = dialect::skip_locked!(due).load(self.conn().await?).await?;
+            let rows: Vec<(i64, i32)> = skip_locked(due).load(self.conn().await?).await?;
             let ids: Vec<i64> = rows.iter().map(|(lead, _)| *lead).collect();
             let leased = lead_assessments::table
                 .filter(lead_assessments::business_id.eq(business))
@@ -270,7 +250,7 @@ impl ConversationStore for Writing {
         let some = lead_assessments::table
             .limit(limit.into())
             .select((lead_assessments::business_id, lead_assessments::lead_id));
-        let some: Vec<(i64, i64)> = dialect::skip_locked!(some).load(self.flushed_conn().await?).await?;
+        let some: Vec<(i64, i64)> = skip_locked(some).load(self.flushed_conn().await?).await?;
         let mut dropped = 0;
         for of_business in some.chunk_by(|one, next| one.0 == next.0) {
             let Some(&(business, _)) = of_business.first() else {
@@ -286,7 +266,7 @@ impl ConversationStore for Writing {
     }
 }
 
-impl Writing {
+impl Session<Write> {
     /// Returns up to `limit` businesses with a waiting conversation, from the one after `after` on and then from the beginning.
     async fn businesses_waiting(&mut self, after: BusinessId, now: Timestamp, limit: usize) -> StoreResult<Vec<i64>> {
         let mut found = Vec::new();

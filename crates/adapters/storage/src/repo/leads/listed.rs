@@ -5,7 +5,7 @@ use diesel::sql_types::Bool;
 use forecourt_kernel::{BusinessId, Page, PageRequest, StoreResult};
 use forecourt_leads::{Lead, LeadFilter, LeadPreview};
 
-use super::super::session::Reads;
+use super::super::session::{Mode, Session};
 use super::{Conn, list};
 use crate::models::{ERASURE, LeadRow, selected_leads};
 use crate::preview;
@@ -14,14 +14,17 @@ use crate::statement::{RunQueryDsl, Sql};
 
 /// Returns a page of the leads that pass `filter`.
 pub(super) async fn page(
-    session: &mut impl Reads,
+    session: &mut Session<impl Mode>,
     business: BusinessId,
     filter: &LeadFilter,
     request: &PageRequest,
 ) -> StoreResult<Page<Lead>> {
     let found = list::find(session, &selected_leads(business, filter), request).await?;
     let total = found.total;
-    let rows: Vec<LeadRow> = found.select(LeadRow::as_select()).load(session.conn().await?).await?;
+    let rows: Vec<LeadRow> = found
+        .select(LeadRow::as_select())
+        .load(session.flushed_conn().await?)
+        .await?;
     Page::of(rows, request, total, |row| row.id).try_map(Lead::try_from)
 }
 
@@ -38,7 +41,7 @@ async fn rows(conn: &mut Conn, business: BusinessId, which: Sql<Bool>) -> StoreR
 
 /// Returns the same page in the simple view.
 pub(super) async fn previews(
-    session: &mut impl Reads,
+    session: &mut Session<impl Mode>,
     business: BusinessId,
     filter: &LeadFilter,
     request: &PageRequest,
@@ -55,7 +58,7 @@ pub(super) async fn previews(
         .and(contact.assume_not_null().eq_any(being_erased));
     let total = found.total;
     let preview = found.select((leads::id, leads::preview, unlinked));
-    let rows: Vec<(i64, String, bool)> = preview.load(session.conn().await?).await?;
+    let rows: Vec<(i64, String, bool)> = preview.load(session.flushed_conn().await?).await?;
     let rows = rows
         .into_iter()
         .map(|(id, preview, unlinked)| (id, (!unlinked).then_some(preview)))
@@ -63,7 +66,7 @@ pub(super) async fn previews(
     let Page { items, next, total } = Page::of(rows, request, total, |row| row.0);
     let (mut items, others) = preview::stored(items);
     if let Some(others) = others {
-        let rows = self::rows(session.conn().await?, business, others).await?;
+        let rows = self::rows(session.flushed_conn().await?, business, others).await?;
         let read = rows.into_iter().map(Lead::try_from).collect::<StoreResult<_>>()?;
         items = preview::with_read(items, read)?;
     }

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use diesel::dsl::{exists, not};
 use diesel::prelude::*;
+use diesel::upsert::excluded;
 use forecourt_contacts::ContactDraft;
 use forecourt_dealership::{BulkLoad, Loaded};
 use forecourt_kernel::{BusinessId, ContactId, LeadId, Page, PageRequest, StoreResult, Timestamp, VehicleId, Version};
@@ -22,11 +23,14 @@ use forecourt_leads::{
 use forecourt_vehicles::VehicleDraft;
 
 use super::owned::OwnedTable;
-use super::session::{Reading, Writing};
+use super::session::{Mode, Session, Write};
 use super::{Conn, Db, contacts, dialect, list};
 use crate::models::{AssessmentRow, LeadRow, LeadValues, NewLeadRow};
-use crate::schema::{businesses, lead_vehicles, leads};
-use crate::statement::{Prepare as _, RunQueryDsl};
+use crate::schema::{businesses, lead_assessments, lead_vehicles, leads};
+use crate::statement::{Prepare as _, RunQueryDsl, for_no_key_update, for_update};
+
+/// The kind of their counter.
+const LEADS: &str = "leads";
 
 pub(super) const OWNED_TABLES: &[OwnedTable] = &[
     OwnedTable::new("lead_vehicles", "vehicle_id, lead_id", 500),
@@ -46,64 +50,19 @@ async fn lead(conn: &mut Conn, business: BusinessId, id: LeadId) -> StoreResult<
     row?.map(Lead::try_from).transpose()
 }
 
-#[async_trait]
-impl LeadReader for Reading {
-    async fn lead(&mut self, business: BusinessId, id: LeadId) -> StoreResult<Option<Lead>> {
-        lead(self.conn().await?, business, id).await
-    }
-
-    async fn leads(
-        &mut self,
-        business: BusinessId,
-        filter: &LeadFilter,
-        request: &PageRequest,
-    ) -> StoreResult<Page<Lead>> {
-        if contacts::is_being_erased(self.conn().await?, business, filter.contact).await? {
-            return Ok(Page::of(Vec::new(), request, request.offset().map(|_| 0), |_| 0));
-        }
-        listed::page(self, business, filter, request).await
-    }
-
-    async fn lead_previews(
-        &mut self,
-        business: BusinessId,
-        filter: &LeadFilter,
-        request: &PageRequest,
-    ) -> StoreResult<Page<LeadPreview>> {
-        if contacts::is_being_erased(self.conn().await?, business, filter.contact).await? {
-            return Ok(Page::of(Vec::new(), request, request.offset().map(|_| 0), |_| 0));
-        }
-        listed::previews(self, business, filter, request).await
-    }
-
-    async fn contact_exists(&mut self, business: BusinessId, id: ContactId) -> StoreResult<bool> {
-        contacts::exists(self.conn().await?, business, id).await
-    }
-
-    async fn stock_vehicle(
-        &mut self,
-        business: BusinessId,
-        choice: &VehicleChoice,
-    ) -> StoreResult<Option<StockVehicle>> {
-        vehicles::named(self.conn().await?, business, choice).await
-    }
-
-    async fn vehicle_with(&mut self, business: BusinessId, clue: &VehicleClue) -> StoreResult<Option<VehicleId>> {
-        vehicles::described(self.conn().await?, business, clue).await
-    }
-
-    async fn lead_vehicles(
-        &mut self,
-        business: BusinessId,
-        lead: LeadId,
-        request: &PageRequest,
-    ) -> StoreResult<Option<Page<LeadVehicle>>> {
-        vehicles::page(self.conn().await?, business, lead, request).await
-    }
+/// Returns the page without leads that a filter by a contact gets while that is erased: records are still linked to it.
+async fn nothing_while_erased<T>(
+    session: &mut Session<impl Mode>,
+    business: BusinessId,
+    filter: &LeadFilter,
+    request: &PageRequest,
+) -> StoreResult<Option<Page<T>>> {
+    let is_erased = contacts::is_being_erased(session.conn().await?, business, filter.contact).await?;
+    Ok(is_erased.then(|| Page::of(Vec::new(), request, request.offset().map(|_| 0), |_| 0)))
 }
 
 #[async_trait]
-impl LeadReader for Writing {
+impl<M: Mode> LeadReader for Session<M> {
     async fn lead(&mut self, business: BusinessId, id: LeadId) -> StoreResult<Option<Lead>> {
         lead(self.flushed_conn().await?, business, id).await
     }
@@ -114,7 +73,10 @@ impl LeadReader for Writing {
         filter: &LeadFilter,
         request: &PageRequest,
     ) -> StoreResult<Page<Lead>> {
-        listed::page(self, business, filter, request).await
+        match nothing_while_erased(self, business, filter, request).await? {
+            Some(nothing) => Ok(nothing),
+            None => listed::page(self, business, filter, request).await,
+        }
     }
 
     async fn lead_previews(
@@ -123,11 +85,14 @@ impl LeadReader for Writing {
         filter: &LeadFilter,
         request: &PageRequest,
     ) -> StoreResult<Page<LeadPreview>> {
-        listed::previews(self, business, filter, request).await
+        match nothing_while_erased(self, business, filter, request).await? {
+            Some(nothing) => Ok(nothing),
+            None => listed::previews(self, business, filter, request).await,
+        }
     }
 
     async fn contact_exists(&mut self, business: BusinessId, id: ContactId) -> StoreResult<bool> {
-        contacts::exists_for_now(self.conn().await?, business, id).await
+        contacts::exists::<M::KeyShare>(self.conn().await?, business, id).await
     }
 
     async fn stock_vehicle(
@@ -153,27 +118,24 @@ impl LeadReader for Writing {
 }
 
 #[async_trait]
-impl LeadStore for Writing {
+impl LeadStore for Session<Write> {
     async fn lock_lead(&mut self, business: BusinessId, id: LeadId) -> StoreResult<Option<Lead>> {
         let query = leads::table
             .find((business.get(), id.get()))
             .select(LeadRow::as_select());
-        let row = dialect::for_no_key_update!(query)
-            .get_optional(self.flushed_conn().await?)
-            .await;
+        let row = for_no_key_update(query).get_optional(self.flushed_conn().await?).await;
         row?.map(Lead::try_from).transpose()
     }
 
     async fn insert_lead(&mut self, business: BusinessId, draft: LeadDraft, at: Timestamp) -> StoreResult<Lead> {
-        let (id, numbers) = self.next_lead(business).await?;
-        numbers.leads += 1;
-        numbers.lead_writes += 1;
-        numbers.lead_reference += 1;
-        let created = numbers.stamp_lead(at);
-        let mut lead = unsaved(draft, numbers.lead_reference, created);
+        let id = self.next_id(business, LEADS).await?;
+        let counter = self.shared_counter(business, LEADS).await?;
+        counter.write(1);
+        let mut lead = unsaved(draft, counter.next(at));
         lead.id = LeadId::new(id);
         let row = NewLeadRow::new(business, &lead)?;
-        self.buffer(business).await?.lead(id, row);
+        let inserted = diesel::insert_into(leads::table).values((leads::id.eq(id), row));
+        self.send_later(business, inserted).await?;
         Ok(lead)
     }
 
@@ -199,22 +161,20 @@ impl LeadStore for Writing {
             .prepared()
             .execute(conn)
             .await?;
-        self.buffer(business).await?.lead_writes(0);
-        Ok(())
+        self.count_later(business, LEADS, 0).await
     }
 
     async fn delete_lead(&mut self, business: BusinessId, id: LeadId) -> StoreResult<()> {
         let row = leads::table.find((business.get(), id.get()));
         // In this order: its vehicles go with it, and a deleted vehicle takes its associations with leads along.
-        let created: Option<i64> = dialect::for_update!(row.select(leads::created))
+        let created: Option<i64> = for_update(row.select(leads::created))
             .get_optional(self.flushed_conn().await?)
             .await?;
         let Some(created) = created else {
             return Ok(());
         };
-        self.lock_counters(business).await?;
+        self.counter(business, LEADS).await?.write(-1);
         diesel::delete(row).execute(self.conn().await?).await?;
-        self.buffer(business).await?.lead_writes(-1);
         self.forget_lead(business, id, Timestamp::from_epoch_seconds(created))
             .await
     }
@@ -259,8 +219,16 @@ impl LeadStore for Writing {
             due: at.epoch_seconds(),
             attempts: 0,
         };
-        self.buffer(business).await?.assessment(row);
-        Ok(())
+        // It waits once, as if it had never been tried.
+        let waiting = diesel::insert_into(lead_assessments::table)
+            .values(row)
+            .on_conflict((lead_assessments::business_id, lead_assessments::lead_id))
+            .do_update()
+            .set((
+                lead_assessments::due.eq(excluded(lead_assessments::due)),
+                lead_assessments::attempts.eq(excluded(lead_assessments::attempts)),
+            ));
+        self.send_later(business, waiting.prepared()).await
     }
 
     async fn due_reopenings(&mut self, now: Timestamp, limit: u32) -> StoreResult<Vec<DueReopening>> {
@@ -285,35 +253,32 @@ impl LeadStore for Writing {
 }
 
 #[async_trait]
-impl BulkLoad for Writing {
+impl BulkLoad for Session<Write> {
     async fn load_made_leads(
         &mut self,
         business: BusinessId,
         made: Vec<(Loaded<LeadDraft>, Option<VehicleId>)>,
     ) -> StoreResult<()> {
         let count = i64::try_from(made.len()).unwrap_or(i64::MAX);
-        let numbers = self.numbers(business).await?;
-        numbers.leads += count;
-        numbers.lead_writes += 1;
+        let counter = self.counter(business, LEADS).await?;
+        counter.write(count);
         let mut rows = Vec::with_capacity(made.len());
         let mut concerned = Vec::new();
         for (lead, vehicle) in made {
-            numbers.lead_reference += 1;
-            numbers.lead_created = numbers.lead_created.max(lead.created.epoch_seconds());
-            let (reference, created) = (numbers.lead_reference, numbers.lead_created);
-            concerned.extend(vehicle.map(|vehicle| (reference, vehicle, created)));
+            let (reference, created) = counter.next_loaded(lead.created);
+            concerned.extend(vehicle.map(|vehicle| (reference, vehicle, created.epoch_seconds())));
             let content = LeadDraft {
                 vehicles: vehicle.into_iter().collect(),
                 ..lead.content
             };
-            let unsaved = unsaved(content, reference, created);
+            let unsaved = unsaved(content, (reference, created));
             let lead = Lead {
                 updated: lead.updated.max(unsaved.created),
                 ..unsaved
             };
             rows.push(NewLeadRow::new(business, &lead)?);
         }
-        let last = numbers.lead_reference;
+        let last = counter.number;
         dialect::insert_many!(self.conn().await?, leads::table, rows)?;
         if concerned.is_empty() {
             return Ok(());
@@ -355,8 +320,7 @@ impl BulkLoad for Writing {
 }
 
 /// A new lead, which gets its id from the database.
-fn unsaved(content: LeadDraft, reference: i64, created: i64) -> Lead {
-    let created = Timestamp::from_epoch_seconds(created);
+fn unsaved(content: LeadDraft, (reference, created): (i64, Timestamp)) -> Lead {
     Lead {
         id: LeadId::new(0),
         reference,

@@ -1,7 +1,9 @@
 //! People's data in leads, and its erasure.
 
 use async_trait::async_trait;
+use diesel::dsl::sql;
 use diesel::prelude::*;
+use diesel::sql_types::Bool;
 use forecourt_accounts::Business;
 use forecourt_dealership::DeletionKind;
 use forecourt_kernel::{BusinessId, LeadId, Person, PersonKeys, StoreError, StoreResult, Timestamp};
@@ -12,12 +14,10 @@ use forecourt_leads::{
 use serde_json::Value;
 
 use super::super::people::{
-    AttachedTexts, Budget, LEAD, PersonalArea, PersonalTexts, READ_AT_ONCE, SUGGESTED, lock_rows, naming_rows,
-    next_rows, note_linked, of_changed_leads,
+    Budget, LEAD, OF_CHANGED_LEADS, PersonalArea, PersonalTexts, READ_AT_ONCE, SUGGESTED, next_texts, note_linked,
 };
-use super::super::session::Writing;
+use super::super::session::{Session, Write};
 use super::super::size::octet_length;
-use super::dialect;
 use crate::error::other;
 use crate::models::{LeadMessageRow, LeadNoteRow, LeadRow};
 use crate::personal::{
@@ -100,7 +100,7 @@ const EMPTIED_BYTES: i32 = 32;
 pub(in super::super) struct Leads;
 
 /// Returns a lead as it is stored, not as it is shown during an erasure.
-async fn stored(session: &mut Writing, business: BusinessId, id: i64) -> StoreResult<Option<Lead>> {
+async fn stored(session: &mut Session<Write>, business: BusinessId, id: i64) -> StoreResult<Option<Lead>> {
     let row: Option<LeadRow> = leads::table
         .find((business.get(), id))
         .select(LeadRow::as_select())
@@ -127,17 +127,23 @@ impl PersonalArea for Leads {
         Some(LEAD)
     }
 
-    async fn note(&self, session: &mut Writing, business: BusinessId, keys: &mut PersonKeys) -> StoreResult<()> {
+    async fn note(&self, session: &mut Session<Write>, business: BusinessId, keys: &mut PersonKeys) -> StoreResult<()> {
         let by = keys.contact().get();
         let linked = leads::contact.assume_not_null().eq(by);
         note_linked!(session, business, keys, LEAD, leads, created, linked).map(drop)
     }
 
-    async fn lock(&self, session: &mut Writing, business: BusinessId, ids: Vec<i64>) -> StoreResult<Vec<(i64, i32)>> {
-        lock_rows!(session, business, ids, leads)
+    fn table(&self) -> &'static str {
+        "leads"
     }
 
-    async fn clean(&self, session: &mut Writing, business: &Business, id: i64, person: &Person) -> StoreResult<()> {
+    async fn clean(
+        &self,
+        session: &mut Session<Write>,
+        business: &Business,
+        id: i64,
+        person: &Person,
+    ) -> StoreResult<()> {
         let now = session.dependencies.clock.now();
         if let Some(lead) = stored(session, business.id, id).await? {
             let forgotten = forget_person_in_lead(session, now, business, lead, person).await;
@@ -146,37 +152,17 @@ impl PersonalArea for Leads {
         Ok(())
     }
 
-    async fn next(&self, session: &mut Writing, business: BusinessId, after: i64) -> StoreResult<Vec<(i64, i32)>> {
-        next_rows!(session, business, after, leads, document)
-    }
-
-    async fn naming(
-        &self,
-        session: &mut Writing,
-        business: BusinessId,
-        ids: Vec<i64>,
-        person: &Person,
-    ) -> StoreResult<Vec<i64>> {
-        naming_rows!(session, business, ids, person, leads)
-    }
-
-    fn attached(&self) -> &'static [&'static dyn AttachedTexts] {
+    fn attached(&self) -> &'static [&'static dyn PersonalTexts] {
         &[&Messages, &Notes]
     }
 
-    async fn events(
-        &self,
-        session: &mut Writing,
-        business: BusinessId,
-        record: i64,
-        after: i64,
-    ) -> StoreResult<Vec<(i64, i32)>> {
-        session.lead_events(business, record, after).await
+    fn event_condition(&self) -> Option<&'static str> {
+        Some(OF_CHANGED_LEADS)
     }
 
     async fn creation(
         &self,
-        session: &mut Writing,
+        session: &mut Session<Write>,
         business: BusinessId,
         record: i64,
         created: i64,
@@ -204,17 +190,27 @@ impl PersonalArea for SuggestedLeads {
         Some(LEAD)
     }
 
-    async fn note(&self, session: &mut Writing, business: BusinessId, keys: &mut PersonKeys) -> StoreResult<()> {
+    async fn note(&self, session: &mut Session<Write>, business: BusinessId, keys: &mut PersonKeys) -> StoreResult<()> {
         let by = keys.contact().get();
         let suggested = leads::suggested.assume_not_null().eq(by);
         note_linked!(session, business, keys, SUGGESTED, leads, created, suggested).map(drop)
     }
 
-    async fn lock(&self, session: &mut Writing, business: BusinessId, ids: Vec<i64>) -> StoreResult<Vec<(i64, i32)>> {
-        lock_rows!(session, business, ids, leads)
+    fn table(&self) -> &'static str {
+        "leads"
     }
 
-    async fn clean(&self, session: &mut Writing, business: &Business, id: i64, person: &Person) -> StoreResult<()> {
+    fn is_searched(&self) -> bool {
+        false
+    }
+
+    async fn clean(
+        &self,
+        session: &mut Session<Write>,
+        business: &Business,
+        id: i64,
+        person: &Person,
+    ) -> StoreResult<()> {
         let now = session.dependencies.clock.now();
         if let Some(lead) = stored(session, business.id, id).await? {
             let forgotten = forget_suggestion_in_lead(session, now, business, lead, person.contact()).await;
@@ -223,19 +219,13 @@ impl PersonalArea for SuggestedLeads {
         Ok(())
     }
 
-    async fn events(
-        &self,
-        session: &mut Writing,
-        business: BusinessId,
-        record: i64,
-        after: i64,
-    ) -> StoreResult<Vec<(i64, i32)>> {
-        session.lead_events(business, record, after).await
+    fn event_condition(&self) -> Option<&'static str> {
+        Some(OF_CHANGED_LEADS)
     }
 
     async fn creation(
         &self,
-        session: &mut Writing,
+        session: &mut Session<Write>,
         business: BusinessId,
         record: i64,
         created: i64,
@@ -254,7 +244,7 @@ pub(in super::super) struct Messages;
 
 /// Takes the person out of messages, by every name and number that they are known by, or only by those that are certain.
 async fn clean_messages(
-    session: &mut Writing,
+    session: &mut Session<Write>,
     business: BusinessId,
     affordable: Vec<i64>,
     person: &Person,
@@ -288,38 +278,21 @@ async fn clean_messages(
 }
 
 #[async_trait]
-impl AttachedTexts for Messages {
-    async fn clean(
-        &self,
-        session: &mut Writing,
-        (business, lead): (BusinessId, i64),
-        after: i64,
-        person: &Person,
-        budget: &mut Budget,
-    ) -> StoreResult<Option<i64>> {
-        let of_lead = lead_messages::lead_id.eq(lead);
-        let next = next_rows!(session, business, after, lead_messages, body, of_lead)?;
-        let affordable = budget.afford(&next);
-        let last = affordable.last().copied();
-        clean_messages(session, business, affordable, person, true).await?;
-        Ok(last)
-    }
-}
-
-#[async_trait]
 impl PersonalTexts for Messages {
     async fn clean(
         &self,
-        session: &mut Writing,
+        session: &mut Session<Write>,
         business: BusinessId,
+        of: Option<i64>,
         after: i64,
         person: &Person,
         budget: &mut Budget,
     ) -> StoreResult<Option<i64>> {
-        let next = next_rows!(session, business, after, lead_messages, body)?;
+        let with = of.map(|lead| ("lead_id", lead));
+        let next = next_texts(session, business, "lead_messages", "body", with, after).await?;
         let affordable = budget.afford(&next);
         let last = affordable.last().copied();
-        clean_messages(session, business, affordable, person, false).await?;
+        clean_messages(session, business, affordable, person, of.is_some()).await?;
         Ok(last)
     }
 }
@@ -329,7 +302,7 @@ pub(in super::super) struct Notes;
 
 /// Takes the person out of notes, by every name and number that they are known by, or only by those that are certain.
 async fn clean_notes(
-    session: &mut Writing,
+    session: &mut Session<Write>,
     business: BusinessId,
     affordable: Vec<i64>,
     person: &Person,
@@ -360,43 +333,26 @@ async fn clean_notes(
 }
 
 #[async_trait]
-impl AttachedTexts for Notes {
-    async fn clean(
-        &self,
-        session: &mut Writing,
-        (business, lead): (BusinessId, i64),
-        after: i64,
-        person: &Person,
-        budget: &mut Budget,
-    ) -> StoreResult<Option<i64>> {
-        let of_lead = lead_notes::lead_id.eq(lead);
-        let next = next_rows!(session, business, after, lead_notes, note, of_lead)?;
-        let affordable = budget.afford(&next);
-        let last = affordable.last().copied();
-        clean_notes(session, business, affordable, person, true).await?;
-        Ok(last)
-    }
-}
-
-#[async_trait]
 impl PersonalTexts for Notes {
     async fn clean(
         &self,
-        session: &mut Writing,
+        session: &mut Session<Write>,
         business: BusinessId,
+        of: Option<i64>,
         after: i64,
         person: &Person,
         budget: &mut Budget,
     ) -> StoreResult<Option<i64>> {
-        let next = next_rows!(session, business, after, lead_notes, note)?;
+        let with = of.map(|lead| ("lead_id", lead));
+        let next = next_texts(session, business, "lead_notes", "note", with, after).await?;
         let affordable = budget.afford(&next);
         let last = affordable.last().copied();
-        clean_notes(session, business, affordable, person, false).await?;
+        clean_notes(session, business, affordable, person, of.is_some()).await?;
         Ok(last)
     }
 }
 
-impl Writing {
+impl Session<Write> {
     /// Empties the events of a deleted lead but for its id. It also drops the endpoints' answers to these events, and the mails
     /// about the lead that wait to be sent. If there are many events, the background does the rest. Answers that are stored for
     /// retries stay: they are encrypted, and go within a day.
@@ -430,7 +386,7 @@ impl Writing {
         let shown: Vec<i64> = events::table
             .filter(events::business_id.eq(business.get()))
             .filter(events::record.eq(id.get()))
-            .filter(of_changed_leads())
+            .filter(sql::<Bool>(OF_CHANGED_LEADS))
             .filter(octet_length(events::data).gt(EMPTIED_BYTES))
             .order(events::sequence)
             .limit(READ_AT_ONCE)
@@ -455,7 +411,7 @@ pub(super) fn mail_digest(cipher: &SecretCipher, message_id: &str) -> String {
         .fold(KEYED.to_owned(), |text, byte| text + &format!("{byte:02x}"))
 }
 
-impl Writing {
+impl Session<Write> {
     /// Replaces some of the ids that an earlier version stored as they are; returns their number.
     pub(in super::super) async fn key_enquiry_mails(&mut self) -> StoreResult<usize> {
         let bare: Vec<(i64, String)> = lead_mails::table

@@ -19,13 +19,13 @@ use forecourt_reference::Taxonomy;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use super::super::session::Writing;
-use super::super::{accounts, contacts as contact_rows, dialect};
+use super::super::session::{Session, Write};
+use super::super::{accounts, contacts as contact_rows};
 use super::{AREAS, Budget, FOUND, READ_AT_ONCE, TEXTS, area};
 use crate::error::other;
 use crate::models::ERASURE;
 use crate::schema::{contacts, deletions, erased_people, erasure_records};
-use crate::statement::RunQueryDsl;
+use crate::statement::{RunQueryDsl, for_update};
 
 /// The time for which the names of an erased person are kept, encrypted, so that every server takes them out of its spool, in
 /// seconds.
@@ -150,12 +150,12 @@ struct Batch {
     last: bool,
 }
 
-impl Writing {
+impl Session<Write> {
     /// Deletes a contact, and erases its data elsewhere as far as one transaction goes.
     pub(in super::super) async fn erase(&mut self, business: BusinessId, contact: &Contact) -> StoreResult<()> {
         // Transactions that link a lead to the contact are waited for, and no other can begin.
         let row = contacts::table.find((business.get(), contact.id.get()));
-        let _: Option<i64> = dialect::for_update!(row.select(contacts::id))
+        let _: Option<i64> = for_update(row.select(contacts::id))
             .get_optional(self.conn().await?)
             .await?;
         let mut erasure = Erasure::of(contact);
@@ -165,7 +165,7 @@ impl Writing {
         let mut budget = Budget::OWN;
         self.learn(business, &mut erasure, &mut budget).await?;
         let batch = self.lock_batch(business, &erasure, &budget).await?;
-        contact_rows::count_writes(self.conn().await?, business, -1).await?;
+        self.counter(business, contact_rows::CONTACTS).await?.write(-1);
         diesel::delete(row).execute(self.conn().await?).await?;
         self.go_through(business, &mut erasure, batch, &mut budget).await?;
         if erasure.stage == Stage::Done {
@@ -430,17 +430,22 @@ impl Writing {
                 let texts = area(at.kind).and_then(|area| area.attached().get(nth).copied());
                 match texts {
                     None => Stage::Events(at, 0),
-                    Some(texts) => match texts.clean(self, (business, at.record), after, person, budget).await? {
+                    Some(texts) => match texts
+                        .clean(self, business, Some(at.record), after, person, budget)
+                        .await?
+                    {
                         Some(last) => Stage::Attached(at, nth, last),
                         None => Stage::Attached(at, nth + 1, 0),
                     },
                 }
             }
             Stage::Events(at, after) => {
-                let Some(area) = area(at.kind) else {
+                let area = area(at.kind);
+                let found = area.and_then(|area| Some((area, area.event_condition()?)));
+                let Some((area, condition)) = found else {
                     return Ok(Stage::Answers(at));
                 };
-                match area.events(self, business, at.record, after).await? {
+                match self.events_of(business, at.record, condition, after).await? {
                     recorded if recorded.is_empty() => Stage::Answers(at),
                     recorded => self
                         .clean_events(business, area, recorded, person, budget)
@@ -482,7 +487,7 @@ impl Writing {
             },
             Stage::Texts(nth, after) => match TEXTS.get(nth) {
                 None => Stage::Mails(0),
-                Some(texts) => match texts.clean(self, business, after, person, budget).await? {
+                Some(texts) => match texts.clean(self, business, None, after, person, budget).await? {
                     Some(last) => Stage::Texts(nth, last),
                     None => Stage::Texts(nth + 1, 0),
                 },

@@ -4,16 +4,15 @@ use std::collections::HashMap;
 
 use async_trait::async_trait;
 use diesel::dsl::sql;
-use diesel::expression::SqlLiteral;
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
 use forecourt_accounts::IdempotencyKey;
 use forecourt_kernel::{BusinessId, ContactId, EventName, LeadId, Person, StoreResult, Timestamp};
 use serde_json::{Value, json};
 
-use super::super::session::Writing;
+use super::super::session::{Session, Write};
 use super::super::size::octet_length;
-use super::super::{dialect, idempotency, list, webhooks};
+use super::super::{idempotency, list, webhooks};
 use super::{Budget, PersonalArea, PersonalTexts};
 use crate::error::other;
 use crate::personal::{
@@ -21,7 +20,7 @@ use crate::personal::{
     PersonalTable, held, table, withheld,
 };
 use crate::schema::{events, idempotency_keys, mails, webhook_deliveries};
-use crate::statement::RunQueryDsl;
+use crate::statement::{RunQueryDsl, for_no_key_update};
 
 /// The number of events in one statement about their deliveries.
 const NAMED_AT_ONCE: usize = 500;
@@ -198,28 +197,18 @@ pub(super) const TABLES: &[PersonalTable] = &[
     ),
     table("forecourt_meta", &[], &["key", "value"]),
     table(
-        "business_counters",
+        "counters",
         &[],
         &[
             "business_id",
-            "leads",
-            "lead_writes",
-            "lead_reference",
-            "lead_created",
-            "contacts",
-            "contact_writes",
-            "vehicles",
-            "vehicles_for_sale",
-            "vehicle_writes",
-            "vehicle_number",
-            "vehicle_created",
-            "event_sequence",
-            "event_created",
-            "stamps_unordered",
-            "subscribers",
+            "kind",
+            "records",
+            "writes",
+            "number",
+            "stamp",
+            "unordered",
         ],
     ),
-    table("record_counters", &[], &["business_id", "kind", "records", "writes"]),
     table(
         "articles",
         &[
@@ -258,52 +247,37 @@ pub(super) const TABLES: &[PersonalTable] = &[
 ];
 
 /// The condition that an event is about a vehicle: word for word that of the index `events_of_vehicle`.
-fn of_vehicles() -> SqlLiteral<Bool> {
-    sql::<Bool>("substr(events.name, 1, 8) = 'vehicle.'")
-}
+pub(in super::super) const OF_VEHICLES: &str = "substr(events.name, 1, 8) = 'vehicle.'";
 
 /// The condition that an event is about an invoice: word for word that of the index `events_of_invoice`.
-fn of_invoices() -> SqlLiteral<Bool> {
-    sql::<Bool>("substr(events.name, 1, 8) = 'invoice.'")
-}
+pub(in super::super) const OF_INVOICES: &str = "substr(events.name, 1, 8) = 'invoice.'";
 
 /// The condition that an event is about a contact: word for word that of the index `events_of_contact`.
-fn of_contacts() -> SqlLiteral<Bool> {
-    sql::<Bool>("substr(events.name, 1, 8) = 'contact.'")
-}
+pub(in super::super) const OF_CONTACTS: &str = "substr(events.name, 1, 8) = 'contact.'";
 
 /// The condition that an event reports a lead's change: word for word that of the index `events_of_changed_lead`.
-pub(in super::super) fn of_changed_leads() -> SqlLiteral<Bool> {
-    sql::<Bool>("events.name = 'lead.updated'")
-}
+pub(in super::super) const OF_CHANGED_LEADS: &str = "events.name = 'lead.updated'";
 
-/// Returns the next events of a record after a number, with their lengths.
-macro_rules! next_events {
-    ($name:ident, $condition:expr) => {
-        pub(in super::super) async fn $name(
-            &mut self,
-            business: BusinessId,
-            record: i64,
-            after: i64,
-        ) -> StoreResult<Vec<(i64, i32)>> {
-            events::table
-                .filter(events::business_id.eq(business.get()))
-                .filter(events::record.eq(record))
-                .filter($condition)
-                .filter(events::sequence.gt(after))
-                .order(events::sequence)
-                .limit(READ_AT_ONCE)
-                .select((events::sequence, octet_length(events::data)))
-                .load(self.conn().await?)
-                .await
-        }
-    };
-}
-
-impl Writing {
-    next_events!(vehicle_events, of_vehicles());
-    next_events!(invoice_events, of_invoices());
-    next_events!(lead_events, of_changed_leads());
+impl Session<Write> {
+    /// Returns the next events of a record that meet a condition, after a number, with their lengths.
+    pub(super) async fn events_of(
+        &mut self,
+        business: BusinessId,
+        record: i64,
+        condition: &str,
+        after: i64,
+    ) -> StoreResult<Vec<(i64, i32)>> {
+        events::table
+            .filter(events::business_id.eq(business.get()))
+            .filter(events::record.eq(record))
+            .filter(sql::<Bool>(condition))
+            .filter(events::sequence.gt(after))
+            .order(events::sequence)
+            .limit(READ_AT_ONCE)
+            .select((events::sequence, octet_length(events::data)))
+            .load(self.conn().await?)
+            .await
+    }
 
     /// Returns the latest events of a contact below a number, with their lengths.
     pub(super) async fn contact_events_below(
@@ -315,7 +289,7 @@ impl Writing {
         events::table
             .filter(events::business_id.eq(business.get()))
             .filter(events::record.eq(contact.get()))
-            .filter(of_contacts())
+            .filter(sql::<Bool>(OF_CONTACTS))
             .filter(events::sequence.lt(below))
             .order(events::sequence.desc())
             .limit(READ_AT_ONCE)
@@ -402,7 +376,7 @@ impl Writing {
         lead: LeadId,
         created: Timestamp,
     ) -> StoreResult<Option<(i64, i32)>> {
-        let latest = webhooks::latest(self.conn().await?, business).await?.0;
+        let latest = super::super::events::latest(self.conn().await?, business).await?.0;
         let since = if list::are_stamps_unordered(self.conn().await?, business).await? {
             1
         } else {
@@ -462,7 +436,7 @@ impl Writing {
             .order(mails::id)
             .limit(READ_AT_ONCE)
             .select((mails::id, octet_length(mails::text)));
-        let waiting: Vec<(i64, i32)> = dialect::for_no_key_update!(waiting).load(self.conn().await?).await?;
+        let waiting: Vec<(i64, i32)> = for_no_key_update(waiting).load(self.conn().await?).await?;
         if waiting.is_empty() {
             return Ok(None);
         }
@@ -563,8 +537,9 @@ pub(super) struct Events;
 impl PersonalTexts for Events {
     async fn clean(
         &self,
-        session: &mut Writing,
+        session: &mut Session<Write>,
         business: BusinessId,
+        _: Option<i64>,
         after: i64,
         person: &Person,
         budget: &mut Budget,
@@ -601,8 +576,9 @@ pub(super) struct ReceivedAnswers;
 impl PersonalTexts for ReceivedAnswers {
     async fn clean(
         &self,
-        session: &mut Writing,
+        session: &mut Session<Write>,
         business: BusinessId,
+        _: Option<i64>,
         after: i64,
         person: &Person,
         budget: &mut Budget,

@@ -9,18 +9,20 @@ mod erasure;
 mod log;
 
 use async_trait::async_trait;
+use diesel::sql_types::{BigInt, Integer, Text};
 use forecourt_accounts::Business;
 use forecourt_kernel::{BusinessId, Person, PersonKeys, StoreResult};
 use serde_json::Value;
 
 use super::owned::OwnedTable;
-use super::session::Writing;
+use super::session::{Session, Write};
 use super::{contacts, invoices, leads, reviews, vehicles};
 use crate::personal::PersonalTable;
+use crate::statement::{RunQueryDsl, Sql, for_no_key_update};
 
 pub(super) use budget::Budget;
 pub(super) use erasure::erased_place;
-pub(super) use log::{READ_AT_ONCE, of_changed_leads};
+pub(super) use log::{OF_CHANGED_LEADS, OF_CONTACTS, OF_INVOICES, OF_VEHICLES, READ_AT_ONCE};
 
 pub(super) const OWNED_TABLES: &[OwnedTable] = &[
     OwnedTable::new("erasure_records", "contact, kind, record", 500),
@@ -82,56 +84,87 @@ pub(super) trait PersonalArea: Sync {
         None
     }
 
-    /// Records the area's records that are linked to a contact ([`Writing::note_record`]), and adds their names and numbers to
+    /// Records the area's records that are linked to a contact ([`Session::note_record`]), and adds their names and numbers to
     /// its keys.
-    async fn note(&self, session: &mut Writing, business: BusinessId, keys: &mut PersonKeys) -> StoreResult<()>;
+    async fn note(&self, session: &mut Session<Write>, business: BusinessId, keys: &mut PersonKeys) -> StoreResult<()>;
+
+    /// The table of the records, with `id` and `document`.
+    fn table(&self) -> &'static str;
 
     /// Locks these records, in the order of their ids; returns those that exist, with the lengths of their texts.
-    async fn lock(&self, session: &mut Writing, business: BusinessId, ids: Vec<i64>) -> StoreResult<Vec<(i64, i32)>>;
+    async fn lock(
+        &self,
+        session: &mut Session<Write>,
+        business: BusinessId,
+        ids: Vec<i64>,
+    ) -> StoreResult<Vec<(i64, i32)>> {
+        let mut rows: Sql<Lengths> = Sql::new(&format!(
+            "SELECT id, octet_length(document) FROM {} WHERE ",
+            self.table()
+        ));
+        of_ids(&mut rows, business, &ids);
+        rows.sql(" ORDER BY id");
+        for_no_key_update(rows).load(session.conn().await?).await
+    }
 
     /// Takes the person out of a record that is locked.
-    async fn clean(&self, session: &mut Writing, business: &Business, id: i64, person: &Person) -> StoreResult<()>;
+    async fn clean(
+        &self,
+        session: &mut Session<Write>,
+        business: &Business,
+        id: i64,
+        person: &Person,
+    ) -> StoreResult<()>;
 
-    /// Returns the next few records after `after`, linked or not, with the lengths of their texts. An area whose records name
-    /// only linked contacts has none.
-    async fn next(&self, session: &mut Writing, business: BusinessId, after: i64) -> StoreResult<Vec<(i64, i32)>> {
-        let _ = (session, business, after);
-        Ok(Vec::new())
+    /// Records that are linked to no contact may name a person too.
+    fn is_searched(&self) -> bool {
+        true
+    }
+
+    /// Returns the next few records after `after`, linked or not, with the lengths of their texts.
+    async fn next(
+        &self,
+        session: &mut Session<Write>,
+        business: BusinessId,
+        after: i64,
+    ) -> StoreResult<Vec<(i64, i32)>> {
+        if !self.is_searched() {
+            return Ok(Vec::new());
+        }
+        next_texts(session, business, self.table(), "document", None, after).await
     }
 
     /// Returns those of these records that name the person without being linked.
     async fn naming(
         &self,
-        session: &mut Writing,
+        session: &mut Session<Write>,
         business: BusinessId,
         ids: Vec<i64>,
         person: &Person,
     ) -> StoreResult<Vec<i64>> {
-        let _ = (session, business, ids, person);
-        Ok(Vec::new())
+        let mut rows: Sql<(BigInt, Text)> = Sql::new(&format!("SELECT id, document FROM {} WHERE ", self.table()));
+        of_ids(&mut rows, business, &ids);
+        let rows: Vec<(i64, String)> = rows.load(session.conn().await?).await?;
+        let naming = rows
+            .iter()
+            .filter(|(_, document)| person.is_certainly_in_json(document));
+        Ok(naming.map(|(id, _)| *id).collect())
     }
 
     /// The texts that are attached to each record.
-    fn attached(&self) -> &'static [&'static dyn AttachedTexts] {
+    fn attached(&self) -> &'static [&'static dyn PersonalTexts] {
         &[]
     }
 
-    /// Returns the next events of a record after that number, with their lengths.
-    async fn events(
-        &self,
-        session: &mut Writing,
-        business: BusinessId,
-        record: i64,
-        after: i64,
-    ) -> StoreResult<Vec<(i64, i32)>> {
-        let _ = (session, business, record, after);
-        Ok(Vec::new())
+    /// The condition that an event is about a record of the area, if events are searched for by their records.
+    fn event_condition(&self) -> Option<&'static str> {
+        None
     }
 
-    /// Returns the event of a record's creation, if [`PersonalArea::events`] does not have it. `created` is the time of that.
+    /// Returns the event of a record's creation, if [`PersonalArea::event_condition`] does not find it. `created` is the time of that.
     async fn creation(
         &self,
-        session: &mut Writing,
+        session: &mut Session<Write>,
         business: BusinessId,
         record: i64,
         created: i64,
@@ -146,33 +179,58 @@ pub(super) trait PersonalArea: Sync {
     }
 }
 
-/// Texts that are attached to the records of an area. Where the record names the person, they lose every name and number that the
-/// person is known by.
+/// Texts that may name anyone, such as notes.
 #[async_trait]
-pub(super) trait AttachedTexts: Sync {
-    /// Takes the person out of the next texts of a record after `after`. Returns the last text done, or `None` if none is left.
+pub(super) trait PersonalTexts: Sync {
+    /// Takes the person out of the next texts after `after`. Returns the last text done, or `None` if none is left.
+    ///
+    /// Texts `of` a record that names the person lose every name and number that the person is known by, all others only those
+    /// that are certain to be the person's.
     async fn clean(
         &self,
-        session: &mut Writing,
-        at: (BusinessId, i64),
+        session: &mut Session<Write>,
+        business: BusinessId,
+        of: Option<i64>,
         after: i64,
         person: &Person,
         budget: &mut Budget,
     ) -> StoreResult<Option<i64>>;
 }
 
-/// Texts of a business that may name anyone. They lose the names and numbers that are certain to be the person's.
-#[async_trait]
-pub(super) trait PersonalTexts: Sync {
-    /// Takes the person out of the next texts after `after`. Returns the last text done, or `None` if none is left.
-    async fn clean(
-        &self,
-        session: &mut Writing,
-        business: BusinessId,
-        after: i64,
-        person: &Person,
-        budget: &mut Budget,
-    ) -> StoreResult<Option<i64>>;
+/// The SQL types of ids with lengths.
+type Lengths = (BigInt, Integer);
+
+/// Appends the condition that rows are the business's and have one of these ids.
+fn of_ids<ST>(sql: &mut Sql<ST>, business: BusinessId, ids: &[i64]) {
+    // PostgreSQL takes no empty list.
+    sql.sql("business_id = ").bind(business.get()).sql(" AND id IN (NULL");
+    for id in ids {
+        sql.sql(", ").bind(*id);
+    }
+    sql.sql(")");
+    // There are as many texts as numbers of ids: too many to stay prepared.
+    sql.plan_by_values();
+}
+
+/// Returns the next rows of a table after an id, with the lengths of one of their texts: all, or those that have a value in a
+/// column.
+pub(super) async fn next_texts(
+    session: &mut Session<Write>,
+    business: BusinessId,
+    table: &str,
+    text: &str,
+    with: Option<(&str, i64)>,
+    after: i64,
+) -> StoreResult<Vec<(i64, i32)>> {
+    let mut rows: Sql<Lengths> = Sql::new(&format!(
+        "SELECT id, octet_length({text}) FROM {table} WHERE business_id = "
+    ));
+    rows.bind(business.get()).sql(" AND id > ").bind(after);
+    if let Some((column, value)) = with {
+        rows.sql(&format!(" AND {column} = ")).bind(value);
+    }
+    rows.sql(" ORDER BY id LIMIT ").bind(READ_AT_ONCE);
+    rows.load(session.conn().await?).await
 }
 
 /// Returns the area of a kind, found or linked.
@@ -207,49 +265,4 @@ macro_rules! note_linked {
     }};
 }
 
-/// Locks rows of a table in the order of their ids; returns the lengths of their documents.
-macro_rules! lock_rows {
-    ($session:expr, $business:expr, $ids:expr, $table:ident) => {{
-        let rows = $table::table
-            .filter($table::business_id.eq($business.get()))
-            .filter($table::id.eq_any($ids))
-            .order($table::id)
-            .select(($table::id, octet_length($table::document)));
-        let rows: StoreResult<Vec<(i64, i32)>> = dialect::for_no_key_update!(rows).load($session.conn().await?).await;
-        rows
-    }};
-}
-
-/// Returns the next rows of a table after an id, with the lengths of one of their texts.
-macro_rules! next_rows {
-    ($session:expr, $business:expr, $after:expr, $table:ident, $text:ident $(, $condition:expr)*) => {{
-        let rows: StoreResult<Vec<(i64, i32)>> = $table::table
-            .filter($table::business_id.eq($business.get()))
-            .filter($table::id.gt($after))
-            $(.filter($condition))*
-            .order($table::id)
-            .limit(READ_AT_ONCE)
-            .select(($table::id, octet_length($table::$text)))
-            .load($session.conn().await?)
-            .await;
-        rows
-    }};
-}
-
-/// Returns those of these rows whose documents have text that is certainly the person's.
-macro_rules! naming_rows {
-    ($session:expr, $business:expr, $ids:expr, $person:expr, $table:ident) => {{
-        let rows: Vec<(i64, String)> = $table::table
-            .filter($table::business_id.eq($business.get()))
-            .filter($table::id.eq_any($ids))
-            .select(($table::id, $table::document))
-            .load($session.conn().await?)
-            .await?;
-        let naming = rows
-            .iter()
-            .filter(|(_, document)| $person.is_certainly_in_json(document));
-        Ok(naming.map(|(id, _)| *id).collect())
-    }};
-}
-
-pub(super) use {lock_rows, naming_rows, next_rows, note_linked};
+pub(super) use note_linked;

@@ -11,11 +11,11 @@ use forecourt_reviews::{
 use serde_json::{Map, Value};
 
 use super::owned::OwnedTable;
-use super::session::{Reading, Reads, Writing};
-use super::{Conn, Db, dialect, list};
+use super::session::{Mode, Read, Session, Write};
+use super::{Conn, Db, list};
 use crate::error::other;
-use crate::selection::{Counters, RecordKind, Selection};
-use crate::statement::{Prepare as _, RunQueryDsl};
+use crate::selection::{RecordKind, Selection};
+use crate::statement::{MayScan as _, Prepare as _, RunQueryDsl, for_no_key_update};
 
 pub(super) const OWNED_TABLES: &[OwnedTable] = &[OwnedTable::new("reviews", "id", 100)];
 
@@ -25,7 +25,6 @@ const REVIEWS: RecordKind = RecordKind {
     table: "reviews",
     rows: "reviews",
     texts: None,
-    counters: Counters::Row(KIND),
 };
 
 diesel::table! {
@@ -118,7 +117,7 @@ fn selection(business: BusinessId, filter: &ReviewFilter) -> Selection {
 }
 
 async fn page(
-    session: &mut impl Reads,
+    session: &mut Session<impl Mode>,
     business: BusinessId,
     filter: &ReviewFilter,
     request: &PageRequest,
@@ -135,45 +134,38 @@ async fn review(conn: &mut Conn, business: BusinessId, id: ReviewId) -> StoreRes
     row.map(Review::try_from).transpose()
 }
 
-macro_rules! review_reader {
-    ($session:ty) => {
-        #[async_trait]
-        impl ReviewReader for $session {
-            async fn review(&mut self, business: BusinessId, id: ReviewId) -> StoreResult<Option<Review>> {
-                review(self.conn().await?, business, id).await
-            }
+#[async_trait]
+impl<M: Mode> ReviewReader for Session<M> {
+    async fn review(&mut self, business: BusinessId, id: ReviewId) -> StoreResult<Option<Review>> {
+        review(self.conn().await?, business, id).await
+    }
 
-            async fn reviews(
-                &mut self,
-                business: BusinessId,
-                filter: &ReviewFilter,
-                request: &PageRequest,
-            ) -> StoreResult<Page<Review>> {
-                page(self, business, filter, request).await
-            }
-        }
-    };
+    async fn reviews(
+        &mut self,
+        business: BusinessId,
+        filter: &ReviewFilter,
+        request: &PageRequest,
+    ) -> StoreResult<Page<Review>> {
+        page(self, business, filter, request).await
+    }
 }
-
-review_reader!(Reading);
-review_reader!(Writing);
 
 /// The number of reviews that are compared with an author's name at once.
 const NAMED_AT_ONCE: i64 = 100;
 
 #[async_trait]
-impl NamedReviewReader for Reading {
+impl NamedReviewReader for Session<Read> {
     async fn reviews_by(&mut self, business: BusinessId, name: &str, after: ReviewId) -> StoreResult<Vec<Review>> {
         let (name, mut after) = (fold(name), after.get());
         let mut by = Vec::new();
         while !name.is_empty() && by.is_empty() {
-            self.expect_work().await?;
             let rows: Vec<ReviewRow> = reviews::table
                 .filter(reviews::business_id.eq(business.get()))
                 .filter(reviews::id.gt(after))
                 .order(reviews::id)
                 .limit(NAMED_AT_ONCE)
                 .select(ReviewRow::as_select())
+                .may_scan(true)
                 .load(self.conn().await?)
                 .await?;
             let Some(last) = rows.last() else {
@@ -192,10 +184,10 @@ impl NamedReviewReader for Reading {
 }
 
 #[async_trait]
-impl ReviewStore for Writing {
+impl ReviewStore for Session<Write> {
     async fn lock_review(&mut self, business: BusinessId, id: ReviewId) -> StoreResult<Option<Review>> {
         let query = reviews::table.find((business.get(), id.get()));
-        let row: Option<ReviewRow> = dialect::for_no_key_update!(query.select(ReviewRow::as_select()))
+        let row: Option<ReviewRow> = for_no_key_update(query.select(ReviewRow::as_select()))
             .get_optional(self.conn().await?)
             .await?;
         row.map(Review::try_from).transpose()
@@ -208,8 +200,8 @@ impl ReviewStore for Writing {
         data: Map<String, Value>,
         at: Timestamp,
     ) -> StoreResult<Review> {
+        self.counter(business, KIND).await?.write(1);
         let conn = self.conn().await?;
-        list::count_write(conn, business, KIND, 1).await?;
         let mut review = Review {
             id: ReviewId::new(0),
             version: Version::FIRST,
@@ -232,8 +224,8 @@ impl ReviewStore for Writing {
     }
 
     async fn save_review(&mut self, business: BusinessId, review: &Review) -> StoreResult<()> {
+        self.counter(business, KIND).await?.write(0);
         let conn = self.conn().await?;
-        list::count_write(conn, business, KIND, 0).await?;
         diesel::update(reviews::table.find((business.get(), review.id.get())))
             .set(ReviewValues::new(review)?)
             .prepared()
@@ -248,7 +240,7 @@ impl ReviewStore for Writing {
             .execute(conn)
             .await?;
         if gone > 0 {
-            list::count_write(conn, business, KIND, -1).await?;
+            self.counter(business, KIND).await?.write(-1);
         }
         Ok(())
     }

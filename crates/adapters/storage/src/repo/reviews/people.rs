@@ -6,10 +6,9 @@ use forecourt_accounts::Business;
 use forecourt_kernel::{BusinessId, Person, PersonKeys, StoreResult};
 use forecourt_reviews::{Review, ReviewError, forget_person_in_review};
 
-use super::super::people::{PersonalArea, READ_AT_ONCE, REVIEW, lock_rows, next_rows};
-use super::super::session::Writing;
-use super::super::size::octet_length;
-use super::{ReviewRow, dialect, reviews};
+use super::super::people::{PersonalArea, REVIEW};
+use super::super::session::{Session, Write};
+use super::{ReviewRow, reviews};
 use crate::error::other;
 use crate::personal::{
     Erasure::{Derived, Redacted},
@@ -40,7 +39,7 @@ pub(in super::super) const TABLES: &[PersonalTable] = &[table(
 pub(in super::super) struct Reviews;
 
 /// Reads these reviews.
-async fn of_ids(session: &mut Writing, business: BusinessId, ids: Vec<i64>) -> StoreResult<Vec<Review>> {
+async fn of_ids(session: &mut Session<Write>, business: BusinessId, ids: Vec<i64>) -> StoreResult<Vec<Review>> {
     let rows: Vec<ReviewRow> = reviews::table
         .filter(reviews::business_id.eq(business.get()))
         .filter(reviews::id.eq_any(ids))
@@ -56,15 +55,21 @@ impl PersonalArea for Reviews {
         REVIEW
     }
 
-    async fn note(&self, _: &mut Writing, _: BusinessId, _: &mut PersonKeys) -> StoreResult<()> {
+    async fn note(&self, _: &mut Session<Write>, _: BusinessId, _: &mut PersonKeys) -> StoreResult<()> {
         Ok(())
     }
 
-    async fn lock(&self, session: &mut Writing, business: BusinessId, ids: Vec<i64>) -> StoreResult<Vec<(i64, i32)>> {
-        lock_rows!(session, business, ids, reviews)
+    fn table(&self) -> &'static str {
+        "reviews"
     }
 
-    async fn clean(&self, session: &mut Writing, business: &Business, id: i64, person: &Person) -> StoreResult<()> {
+    async fn clean(
+        &self,
+        session: &mut Session<Write>,
+        business: &Business,
+        id: i64,
+        person: &Person,
+    ) -> StoreResult<()> {
         let now = session.dependencies.clock.now();
         for review in of_ids(session, business.id, vec![id]).await? {
             let forgotten = forget_person_in_review(session, now, business.id, review, person).await;
@@ -76,13 +81,9 @@ impl PersonalArea for Reviews {
         Ok(())
     }
 
-    async fn next(&self, session: &mut Writing, business: BusinessId, after: i64) -> StoreResult<Vec<(i64, i32)>> {
-        next_rows!(session, business, after, reviews, document)
-    }
-
     async fn naming(
         &self,
-        session: &mut Writing,
+        session: &mut Session<Write>,
         business: BusinessId,
         ids: Vec<i64>,
         person: &Person,

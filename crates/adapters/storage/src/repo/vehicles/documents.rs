@@ -3,15 +3,14 @@
 use async_trait::async_trait;
 use diesel::prelude::*;
 use forecourt_files::FileName;
-use forecourt_kernel::{
-    BusinessId, Page, PageRequest, Position, StoreError, StoreResult, Timestamp, VehicleId, Version,
-};
+use forecourt_kernel::{BusinessId, Page, PageRequest, StoreError, StoreResult, Timestamp, VehicleId, Version};
 use forecourt_vehicles::{
     VehicleDocument, VehicleDocumentContent, VehicleDocumentId, VehicleDocumentReader, VehicleFileStore,
 };
 
 use super::super::owned::OwnedTable;
-use super::super::session::{Reading, Writing};
+use super::super::page::page_of;
+use super::super::session::{Mode, Session, Write};
 use super::super::{Conn, Db};
 use crate::error::other;
 use crate::statement::{Prepare as _, RunQueryDsl};
@@ -108,54 +107,35 @@ async fn page(
     vehicle: VehicleId,
     request: &PageRequest,
 ) -> StoreResult<Page<VehicleDocument>> {
-    let total = match request.position {
-        Position::Number(_) => Some(count(conn, business, vehicle).await?),
-        Position::After(_) => None,
-    };
-    let mut query = of_vehicle(business, vehicle).into_boxed::<Db>();
-    if let Position::After(cursor) = &request.position {
-        query = query.filter(vehicle_documents::id.lt(cursor.id()));
-    }
-    let rows: Vec<DocumentRow> = query
-        .order((vehicle_documents::vehicle.desc(), vehicle_documents::id.desc()))
-        .limit(request.wanted())
-        .offset(request.offset().unwrap_or_default())
-        .select(DocumentRow::as_select())
-        .load(conn)
-        .await?;
-    Page::of(rows, request, total, |row: &DocumentRow| row.id).try_map(VehicleDocument::try_from)
+    let all = || of_vehicle(business, vehicle).into_boxed::<Db>();
+    let order = (vehicle_documents::vehicle.desc(), vehicle_documents::id.desc());
+    let page = page_of!(conn, request, DocumentRow, all, vehicle_documents::id, order, false);
+    page.try_map(VehicleDocument::try_from)
 }
-
-macro_rules! document_reader {
-    ($session:ty) => {
-        #[async_trait]
-        impl VehicleDocumentReader for $session {
-            async fn vehicle_document(
-                &mut self,
-                business: BusinessId,
-                vehicle: VehicleId,
-                id: VehicleDocumentId,
-            ) -> StoreResult<Option<VehicleDocument>> {
-                document(self.conn().await?, business, vehicle, id).await
-            }
-
-            async fn vehicle_documents(
-                &mut self,
-                business: BusinessId,
-                vehicle: VehicleId,
-                request: &PageRequest,
-            ) -> StoreResult<Page<VehicleDocument>> {
-                page(self.conn().await?, business, vehicle, request).await
-            }
-        }
-    };
-}
-
-document_reader!(Reading);
-document_reader!(Writing);
 
 #[async_trait]
-impl VehicleFileStore for Writing {
+impl<M: Mode> VehicleDocumentReader for Session<M> {
+    async fn vehicle_document(
+        &mut self,
+        business: BusinessId,
+        vehicle: VehicleId,
+        id: VehicleDocumentId,
+    ) -> StoreResult<Option<VehicleDocument>> {
+        document(self.conn().await?, business, vehicle, id).await
+    }
+
+    async fn vehicle_documents(
+        &mut self,
+        business: BusinessId,
+        vehicle: VehicleId,
+        request: &PageRequest,
+    ) -> StoreResult<Page<VehicleDocument>> {
+        page(self.conn().await?, business, vehicle, request).await
+    }
+}
+
+#[async_trait]
+impl VehicleFileStore for Session<Write> {
     async fn count_vehicle_documents(&mut self, business: BusinessId, vehicle: VehicleId) -> StoreResult<u32> {
         let count = count(self.conn().await?, business, vehicle).await?;
         u32::try_from(count).map_err(other)

@@ -13,11 +13,11 @@ use forecourt_vehicles::{
 };
 
 use super::super::owned::OwnedTable;
-use super::super::session::{Reading, Writing};
+use super::super::session::{Mode, Session, Write};
 use super::super::size::within_bytes;
-use super::super::{Conn, Db, contacts, dialect};
+use super::super::{Conn, Db, contacts};
 use crate::error::other;
-use crate::statement::{Prepare as _, RunQueryDsl};
+use crate::statement::{Lock, Prepare as _, RunQueryDsl, locking};
 
 pub(in super::super) const OWNED_TABLES: &[OwnedTable] = &[OwnedTable::new("vehicle_drives", "id", 20)];
 
@@ -103,17 +103,15 @@ fn active(business: BusinessId, vehicle: VehicleId) -> _ {
         .filter(vehicle_drives::ended.is_null())
 }
 
-async fn active_now(conn: &mut Conn, business: BusinessId, vehicle: VehicleId) -> StoreResult<Option<TestDrive>> {
+/// Returns the active drive of a vehicle, and locks it.
+async fn active_drive<L: Lock>(
+    conn: &mut Conn,
+    business: BusinessId,
+    vehicle: VehicleId,
+) -> StoreResult<Option<TestDrive>> {
     let query = active(business, vehicle).select((DriveRow::as_select(), vehicle_drives::signature));
-    let row = query.get_optional(conn).await?;
+    let row = locking::<L, _>(query).get_optional(conn).await?;
     row.map(signed).transpose()
-}
-
-/// Returns the active drive of a vehicle, and keeps others from changing it before the transaction ends.
-async fn active_locked(conn: &mut Conn, business: BusinessId, vehicle: VehicleId) -> StoreResult<Option<TestDrive>> {
-    let query = active(business, vehicle).select((DriveRow::as_select(), vehicle_drives::signature));
-    let row = dialect::for_no_key_update!(query).get_optional(conn).await;
-    row?.map(signed).transpose()
 }
 
 /// Returns the drive of a vehicle by its code.
@@ -237,59 +235,48 @@ pub(super) async fn of_contact(
     rows.into_iter().map(signed).collect()
 }
 
-macro_rules! drive_reader {
-    ($session:ty, $active:path, $contact:path) => {
-        #[async_trait]
-        impl TestDriveReader for $session {
-            async fn active_drive(
-                &mut self,
-                business: BusinessId,
-                vehicle: VehicleId,
-            ) -> StoreResult<Option<TestDrive>> {
-                $active(self.conn().await?, business, vehicle).await
-            }
+#[async_trait]
+impl<M: Mode> TestDriveReader for Session<M> {
+    async fn active_drive(&mut self, business: BusinessId, vehicle: VehicleId) -> StoreResult<Option<TestDrive>> {
+        active_drive::<M::NoKeyUpdate>(self.conn().await?, business, vehicle).await
+    }
 
-            async fn drive(
-                &mut self,
-                business: BusinessId,
-                vehicle: VehicleId,
-                code: &DriveCode,
-            ) -> StoreResult<Option<TestDrive>> {
-                of_code(self.conn().await?, business, vehicle, code).await
-            }
+    async fn drive(
+        &mut self,
+        business: BusinessId,
+        vehicle: VehicleId,
+        code: &DriveCode,
+    ) -> StoreResult<Option<TestDrive>> {
+        of_code(self.conn().await?, business, vehicle, code).await
+    }
 
-            async fn drives(
-                &mut self,
-                business: BusinessId,
-                vehicle: VehicleId,
-                request: &PageRequest,
-                view: View,
-            ) -> StoreResult<Page<TestDrive>> {
-                page(self.conn().await?, business, vehicle, request, view).await
-            }
+    async fn drives(
+        &mut self,
+        business: BusinessId,
+        vehicle: VehicleId,
+        request: &PageRequest,
+        view: View,
+    ) -> StoreResult<Page<TestDrive>> {
+        page(self.conn().await?, business, vehicle, request, view).await
+    }
 
-            async fn driver(&mut self, business: BusinessId, contact: ContactId) -> StoreResult<Option<Driver>> {
-                let contact = $contact(self.conn().await?, business, contact).await?;
-                Ok(contact.map(|content| Driver {
-                    name: content.name,
-                    email: content.email,
-                    license_number: content.license.number,
-                    license_code: content.license.code,
-                    license_checked: content.license.checked,
-                    license_checked_by: content.license.checked_by,
-                    ni: content.ni,
-                    dob: content.dob,
-                }))
-            }
-        }
-    };
+    async fn driver(&mut self, business: BusinessId, contact: ContactId) -> StoreResult<Option<Driver>> {
+        let contact = contacts::content::<M::KeyShare>(self.conn().await?, business, contact).await?;
+        Ok(contact.map(|content| Driver {
+            name: content.name,
+            email: content.email,
+            license_number: content.license.number,
+            license_code: content.license.code,
+            license_checked: content.license.checked,
+            license_checked_by: content.license.checked_by,
+            ni: content.ni,
+            dob: content.dob,
+        }))
+    }
 }
 
-drive_reader!(Reading, active_now, contacts::content);
-drive_reader!(Writing, active_locked, contacts::content_for_now);
-
 #[async_trait]
-impl TestDriveStore for Writing {
+impl TestDriveStore for Session<Write> {
     async fn insert_drive(
         &mut self,
         business: BusinessId,

@@ -8,12 +8,12 @@ use forecourt_vehicles::{
     FieldCondition, FieldFilter, Vehicle, VehicleFilter, VehiclePreview, VehicleStatus, VehicleTag,
 };
 
-use super::super::session::Reads;
+use super::super::session::{Mode, Session};
 use super::{Conn, list};
 use crate::models::{VehicleRow, key_of};
 use crate::preview;
 use crate::schema::vehicles;
-use crate::selection::{Counters, RecordKind, Selection, TextIndex};
+use crate::selection::{RecordKind, Selection, TextIndex};
 use crate::statement::{RunQueryDsl, Sql};
 
 const VEHICLES: RecordKind = RecordKind {
@@ -23,10 +23,6 @@ const VEHICLES: RecordKind = RecordKind {
         name: "vehicle_search",
         has_columns: true,
     }),
-    counters: Counters::Columns {
-        records: "vehicles",
-        writes: "vehicle_writes",
-    },
 };
 
 /// Selects the vehicles that pass `filter`. A filter by a field of the data has a column of its name.
@@ -74,7 +70,7 @@ fn selection(business: BusinessId, filter: &VehicleFilter) -> Selection {
 
 /// Returns a page of the vehicles that pass `filter`.
 pub(super) async fn page(
-    session: &mut impl Reads,
+    session: &mut Session<impl Mode>,
     business: BusinessId,
     filter: &VehicleFilter,
     request: &PageRequest,
@@ -83,7 +79,7 @@ pub(super) async fn page(
     let total = found.total;
     let rows: Vec<VehicleRow> = found
         .select(VehicleRow::as_select())
-        .load(session.conn().await?)
+        .load(session.flushed_conn().await?)
         .await?;
     Page::of(rows, request, total, |row| row.id).try_map(Vehicle::try_from)
 }
@@ -102,7 +98,7 @@ async fn rows(conn: &mut Conn, business: BusinessId, which: Sql<Bool>) -> StoreR
 
 /// Returns the same page in the simple view.
 pub(super) async fn previews(
-    session: &mut impl Reads,
+    session: &mut Session<impl Mode>,
     business: BusinessId,
     filter: &VehicleFilter,
     request: &PageRequest,
@@ -110,11 +106,11 @@ pub(super) async fn previews(
     let found = list::find(session, &selection(business, filter), request).await?;
     let total = found.total;
     let preview = found.select((vehicles::id, vehicles::preview));
-    let rows: Vec<(i64, Option<String>)> = preview.load(session.conn().await?).await?;
+    let rows: Vec<(i64, Option<String>)> = preview.load(session.flushed_conn().await?).await?;
     let Page { items, next, total } = Page::of(rows, request, total, |row| row.0);
     let (mut items, others) = preview::stored(items);
     if let Some(others) = others {
-        let rows = self::rows(session.conn().await?, business, others).await?;
+        let rows = self::rows(session.flushed_conn().await?, business, others).await?;
         let read = rows.into_iter().map(Vehicle::try_from).collect::<StoreResult<_>>()?;
         items = preview::with_read(items, read)?;
     }

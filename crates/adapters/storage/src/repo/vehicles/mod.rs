@@ -10,9 +10,7 @@ pub(super) mod people;
 use std::collections::BTreeSet;
 
 use async_trait::async_trait;
-use diesel::dsl::case_when;
 use diesel::prelude::*;
-use diesel::sql_types::BigInt;
 use forecourt_dealership::Loaded;
 use forecourt_kernel::{BusinessId, ContactId, Page, PageRequest, StoreResult, Timestamp, VehicleId, Version};
 use forecourt_vehicles::{
@@ -21,11 +19,16 @@ use forecourt_vehicles::{
 };
 
 use super::owned::OwnedTable;
-use super::session::{Reading, Writing};
+use super::session::{Mode, Read, Session, Write};
 use super::{Conn, contacts, dialect, list};
-use crate::models::{FactsValues, NewFactsRow, NewVehicleRow, VehicleRow, VehicleValues};
-use crate::schema::{business_counters, vehicle_channels, vehicle_customers, vehicle_facts, vehicle_tags, vehicles};
-use crate::statement::{Prepare as _, RunQueryDsl};
+use crate::models::{Counter, FactsValues, NewFactsRow, NewVehicleRow, VehicleRow, VehicleValues};
+use crate::schema::{counters, vehicle_channels, vehicle_customers, vehicle_facts, vehicle_tags, vehicles};
+use crate::statement::{Prepare as _, RunQueryDsl, for_no_key_update};
+
+/// The kind of their counter.
+const VEHICLES: &str = "vehicles";
+/// The counter of those that are for sale or reserved.
+const FOR_SALE: &str = "vehicles_for_sale";
 
 pub(super) const OWNED_TABLES: &[OwnedTable] = &[
     OwnedTable::new("vehicle_channels", "channel, vehicle_id", 500),
@@ -34,58 +37,53 @@ pub(super) const OWNED_TABLES: &[OwnedTable] = &[
     OwnedTable::new("vehicles", "id", 100),
 ];
 
-macro_rules! vehicle_reader {
-    ($session:ty, $contact_name:path) => {
-        #[async_trait]
-        impl VehicleReader for $session {
-            async fn vehicle(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<Option<Vehicle>> {
-                let query = not_deleted(business, id).select(VehicleRow::as_select());
-                let row = query.get_optional(self.conn().await?).await?;
-                read(self.conn().await?, business, row).await
-            }
+#[async_trait]
+impl<M: Mode> VehicleReader for Session<M> {
+    async fn vehicle(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<Option<Vehicle>> {
+        let query = not_deleted(business, id).select(VehicleRow::as_select());
+        let row = query.get_optional(self.conn().await?).await?;
+        read(self.conn().await?, business, row).await
+    }
 
-            async fn vehicles(
-                &mut self,
-                business: BusinessId,
-                filter: &VehicleFilter,
-                page: &PageRequest,
-            ) -> StoreResult<Page<Vehicle>> {
-                let mut page = listed::page(self, business, filter, page).await?;
-                resolve_references(self.conn().await?, business, &mut page.items).await?;
-                Ok(page)
-            }
+    async fn vehicles(
+        &mut self,
+        business: BusinessId,
+        filter: &VehicleFilter,
+        page: &PageRequest,
+    ) -> StoreResult<Page<Vehicle>> {
+        let mut page = listed::page(self, business, filter, page).await?;
+        resolve_references(self.conn().await?, business, &mut page.items).await?;
+        Ok(page)
+    }
 
-            async fn vehicle_previews(
-                &mut self,
-                business: BusinessId,
-                filter: &VehicleFilter,
-                page: &PageRequest,
-            ) -> StoreResult<Page<VehiclePreview>> {
-                listed::previews(self, business, filter, page).await
-            }
+    async fn vehicle_previews(
+        &mut self,
+        business: BusinessId,
+        filter: &VehicleFilter,
+        page: &PageRequest,
+    ) -> StoreResult<Page<VehiclePreview>> {
+        listed::previews(self, business, filter, page).await
+    }
 
-            async fn vehicles_for_sale(&mut self, business: BusinessId) -> StoreResult<u32> {
-                let row = business_counters::table
-                    .find(business.get())
-                    .select(business_counters::vehicles_for_sale);
-                Ok(count_of(row.get_optional(self.conn().await?).await?))
-            }
+    async fn vehicles_for_sale(&mut self, business: BusinessId) -> StoreResult<u32> {
+        let row = counters::table
+            .find((business.get(), FOR_SALE))
+            .select(counters::records);
+        let count: Option<i64> = row.get_optional(self.flushed_conn().await?).await?;
+        Ok(count_of(count.unwrap_or_default()))
+    }
 
-            async fn contact_name(&mut self, business: BusinessId, id: ContactId) -> StoreResult<Option<String>> {
-                $contact_name(self.conn().await?, business, id).await
-            }
-        }
-    };
+    async fn contact_name(&mut self, business: BusinessId, id: ContactId) -> StoreResult<Option<String>> {
+        let contact = contacts::content::<M::KeyShare>(self.conn().await?, business, id).await?;
+        Ok(contact.map(|content| content.name))
+    }
 }
-
-vehicle_reader!(Reading, contacts::name);
-vehicle_reader!(Writing, contacts::name_for_now);
 
 /// The number of a contact's vehicles that are read at once.
 const OF_CONTACT_AT_ONCE: i64 = 10;
 
 #[async_trait]
-impl ContactVehicleReader for Reading {
+impl ContactVehicleReader for Session<Read> {
     async fn contact_vehicles(
         &mut self,
         business: BusinessId,
@@ -203,30 +201,25 @@ pub(super) async fn resolve_references(
     Ok(())
 }
 
-/// Converts the count of a business, which is 0 if the business is deleted.
-fn count_of(count: Option<i64>) -> u32 {
-    u32::try_from(count.unwrap_or_default()).unwrap_or(u32::MAX)
+fn count_of(count: i64) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 #[async_trait]
-impl VehicleStore for Writing {
+impl VehicleStore for Session<Write> {
     async fn lock_vehicle(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<Option<Vehicle>> {
         let query = not_deleted(business, id).select(VehicleRow::as_select());
-        let row = dialect::for_no_key_update!(query)
-            .get_optional(self.conn().await?)
-            .await?;
-        read(self.conn().await?, business, row).await
+        let row = for_no_key_update(query).get_optional(self.conn().await?).await?;
+        let vehicle = read(self.conn().await?, business, row).await?;
+        if let Some(vehicle) = &vehicle {
+            self.remember((business, id), StoredVehicle::of(vehicle));
+        }
+        Ok(vehicle)
     }
 
     async fn lock_vehicles_for_sale(&mut self, business: BusinessId) -> StoreResult<u32> {
-        let row = business_counters::table
-            .find(business.get())
-            .select(business_counters::vehicles_for_sale);
-        Ok(count_of(
-            dialect::for_no_key_update!(row)
-                .get_optional(self.conn().await?)
-                .await?,
-        ))
+        let locked = self.lock_counters(business).await?;
+        Ok(count_of(locked.get(FOR_SALE).records))
     }
 
     async fn insert_vehicle(
@@ -235,9 +228,8 @@ impl VehicleStore for Writing {
         draft: VehicleDraft,
         at: Timestamp,
     ) -> StoreResult<Vehicle> {
-        let more = More::of([&draft]);
-        let (number, created) = next_vehicle(self.conn().await?, business, at, 1, more).await?;
-        let mut vehicle = unsaved(draft, number, created);
+        let counter = self.count_vehicles(business, Counts::of([&draft])).await?;
+        let mut vehicle = unsaved(draft, counter.next(at));
         let row = NewVehicleRow::new(business, &vehicle)?;
         let inserted = diesel::insert_into(vehicles::table).values(row).returning(vehicles::id);
         let id: i64 = inserted.get_result(self.conn().await?).await?;
@@ -248,26 +240,24 @@ impl VehicleStore for Writing {
 
     async fn save_vehicle(&mut self, business: BusinessId, vehicle: &Vehicle) -> StoreResult<()> {
         let row = vehicles::table.find((business.get(), vehicle.id.get()));
-        let stored = row
-            .select(VehicleRow::as_select())
-            .get_optional(self.conn().await?)
-            .await;
-        let Some(stored) = stored? else {
-            return Ok(());
+        let known: Option<StoredVehicle> = self.recall(&(business, vehicle.id));
+        let stored = match known {
+            Some(stored) => stored,
+            None => {
+                let row = row.select(VehicleRow::as_select());
+                let row: Option<VehicleRow> = row.get_optional(self.conn().await?).await?;
+                let Some(row) = row else { return Ok(()) };
+                StoredVehicle::of(&Vehicle::try_from(row)?)
+            }
         };
-        let stored = Vehicle::try_from(stored)?;
         // If the clock went back to before the vehicle's creation, the change counts as made then.
         let vehicle = &Vehicle {
             created: stored.created,
             updated: vehicle.updated.max(stored.created),
             ..vehicle.clone()
         };
-        let (was, is) = (&stored.content, &vehicle.content);
-        let more = More {
-            vehicles: kept(is) - kept(was),
-            for_sale: for_sale(is) - for_sale(was),
-        };
-        count_writes(self.conn().await?, business, more).await?;
+        let is = StoredVehicle::of(vehicle);
+        self.count_vehicles(business, is.counts.since(stored.counts)).await?;
         diesel::update(row)
             .set((
                 VehicleValues::new(vehicle)?,
@@ -276,10 +266,9 @@ impl VehicleStore for Writing {
             .prepared()
             .execute(self.conn().await?)
             .await?;
-        let known: BTreeSet<ContactId> = stored.buyers().collect();
-        self.note_buyers(business, vehicle, &known).await?;
+        self.note_buyers(business, vehicle, &stored.buyers).await?;
         let facts = vehicle_facts::table.find((business.get(), vehicle.id.get()));
-        if kept(is) == 0 {
+        if is.counts.vehicles == 0 {
             // The rest of its place in lists refers to this row, and goes with it.
             diesel::delete(facts).execute(self.conn().await?).await?;
             return Ok(());
@@ -289,7 +278,7 @@ impl VehicleStore for Writing {
         if let Some(changes) = FactsValues::new(vehicle).changes(known.as_ref()) {
             diesel::update(facts).set(changes).prepared().execute(conn).await?;
         }
-        if was.channels != is.channels || was.tags != is.tags {
+        if (stored.channels, stored.tags) != (is.channels, is.tags) {
             self.unlist(business, vehicle.id).await?;
             self.list_details(business, std::slice::from_ref(vehicle)).await?;
         }
@@ -297,26 +286,19 @@ impl VehicleStore for Writing {
     }
 }
 
-impl Writing {
+impl Session<Write> {
     /// Stores vehicles with their stamps, in order.
     pub(super) async fn insert_vehicles(
         &mut self,
         business: BusinessId,
         made: Vec<Loaded<VehicleDraft>>,
     ) -> StoreResult<()> {
-        let Some(latest) = made.iter().map(|vehicle| vehicle.created).max() else {
-            return Ok(());
-        };
         self.delete_build(business).await?;
-        let count = i64::try_from(made.len()).unwrap_or(i64::MAX);
-        let more = More::of(made.iter().map(|vehicle| &vehicle.content));
-        let mut floor = latest_vehicle(self.conn().await?, business).await?;
-        let latest = latest.max(Timestamp::from_epoch_seconds(floor));
-        let (last, _) = next_vehicle(self.conn().await?, business, latest, count, more).await?;
+        let more = Counts::of(made.iter().map(|vehicle| &vehicle.content));
+        let counter = self.count_vehicles(business, more).await?;
         let mut loaded = Vec::with_capacity(made.len());
-        for (number, vehicle) in (last - count + 1..).zip(made) {
-            floor = vehicle.created.epoch_seconds().max(floor);
-            let unsaved = unsaved(vehicle.content, number, floor);
+        for vehicle in made {
+            let unsaved = unsaved(vehicle.content, counter.next_loaded(vehicle.created));
             loaded.push(Vehicle {
                 updated: vehicle.updated.max(unsaved.created),
                 ..unsaved
@@ -336,6 +318,16 @@ impl Writing {
             }
         }
         Ok(())
+    }
+
+    /// Counts a write of vehicles, and adds `more` to their numbers. Returns the counter that numbers them.
+    async fn count_vehicles(&mut self, business: BusinessId, more: Counts) -> StoreResult<&mut Counter> {
+        if more.for_sale != 0 {
+            self.counter(business, FOR_SALE).await?.records += more.for_sale;
+        }
+        let counter = self.counter(business, VEHICLES).await?;
+        counter.write(more.vehicles);
+        Ok(counter)
     }
 
     /// Records the customers who reserved or bought a vehicle, for their erasure, unless they are `known`. A customer whom the
@@ -410,8 +402,7 @@ impl Writing {
 }
 
 /// A new vehicle, which gets its id from the database.
-fn unsaved(content: VehicleDraft, number: i64, created: i64) -> Vehicle {
-    let created = Timestamp::from_epoch_seconds(created);
+fn unsaved(content: VehicleDraft, (number, created): (i64, Timestamp)) -> Vehicle {
     Vehicle {
         id: VehicleId::new(0),
         tag: VehicleTag::nth(number.unsigned_abs()),
@@ -422,14 +413,36 @@ fn unsaved(content: VehicleDraft, number: i64, created: i64) -> Vehicle {
     }
 }
 
-/// A change of the number of a business's vehicles, and of those that are for sale or reserved.
+/// The part of a stored vehicle that a change of it is compared with.
+struct StoredVehicle {
+    created: Timestamp,
+    counts: Counts,
+    buyers: BTreeSet<ContactId>,
+    channels: BTreeSet<String>,
+    tags: BTreeSet<String>,
+}
+
+impl StoredVehicle {
+    fn of(vehicle: &Vehicle) -> Self {
+        let owned = |names: BTreeSet<&str>| names.into_iter().map(str::to_owned).collect();
+        Self {
+            created: vehicle.created,
+            counts: Counts::of([&vehicle.content]),
+            buyers: vehicle.buyers().collect(),
+            channels: owned(channels(&vehicle.content)),
+            tags: owned(tags(&vehicle.content)),
+        }
+    }
+}
+
+/// A number of a business's vehicles, and of those of them that are for sale or reserved.
 #[derive(Clone, Copy, Debug, Default)]
-struct More {
+struct Counts {
     vehicles: i64,
     for_sale: i64,
 }
 
-impl More {
+impl Counts {
     fn of<'a>(drafts: impl IntoIterator<Item = &'a VehicleDraft>) -> Self {
         let mut more = Self::default();
         for draft in drafts {
@@ -437,6 +450,15 @@ impl More {
             more.for_sale += for_sale(draft);
         }
         more
+    }
+}
+
+impl Counts {
+    const fn since(self, earlier: Self) -> Self {
+        Self {
+            vehicles: self.vehicles - earlier.vehicles,
+            for_sale: self.for_sale - earlier.for_sale,
+        }
     }
 }
 
@@ -458,61 +480,4 @@ fn channels(vehicle: &VehicleDraft) -> BTreeSet<&str> {
 /// The tags that a vehicle carries, each once.
 fn tags(vehicle: &VehicleDraft) -> BTreeSet<&str> {
     vehicle.tags.iter().map(|tag| tag.name.as_str()).collect()
-}
-
-/// Takes the business's next `count` numbers. Returns the last of them with the stamp of that vehicle ([`Timestamp::stamp_after`]
-/// that of the vehicle before).
-///
-/// The row stays locked until the transaction ends, so the numbers have no gaps.
-async fn next_vehicle(
-    conn: &mut Conn,
-    business: BusinessId,
-    at: Timestamp,
-    count: i64,
-    more: More,
-) -> StoreResult<(i64, i64)> {
-    let (at, put_back) = (
-        at.epoch_seconds(),
-        at.plus_seconds(Timestamp::MAX_REPEATED_SECONDS).epoch_seconds(),
-    );
-    let follows = business_counters::vehicle_created.lt(at);
-    let was_put_back = business_counters::vehicle_created.gt(put_back);
-    let latest =
-        case_when(follows.or(was_put_back), at.into_sql::<BigInt>()).otherwise(business_counters::vehicle_created);
-    diesel::update(business_counters::table.find(business.get()))
-        .set((
-            business_counters::vehicles.eq(business_counters::vehicles + more.vehicles),
-            business_counters::vehicles_for_sale.eq(business_counters::vehicles_for_sale + more.for_sale),
-            business_counters::vehicle_writes.eq(business_counters::vehicle_writes + 1),
-            business_counters::vehicle_number.eq(business_counters::vehicle_number + count),
-            business_counters::vehicle_created.eq(latest),
-            business_counters::stamps_unordered.eq(business_counters::stamps_unordered.or(was_put_back)),
-        ))
-        .returning((business_counters::vehicle_number, business_counters::vehicle_created))
-        .prepared()
-        .get_result(conn)
-        .await
-}
-
-/// Counts a write of vehicles, and adds `more` to their numbers. It comes before the writes, so that a reader of the count sees
-/// every write that it includes.
-async fn count_writes(conn: &mut Conn, business: BusinessId, more: More) -> StoreResult<()> {
-    diesel::update(business_counters::table.find(business.get()))
-        .set((
-            business_counters::vehicles.eq(business_counters::vehicles + more.vehicles),
-            business_counters::vehicles_for_sale.eq(business_counters::vehicles_for_sale + more.for_sale),
-            business_counters::vehicle_writes.eq(business_counters::vehicle_writes + 1),
-        ))
-        .prepared()
-        .execute(conn)
-        .await
-        .map(drop)
-}
-
-/// Returns the stamp of the business's latest vehicle.
-async fn latest_vehicle(conn: &mut Conn, business: BusinessId) -> StoreResult<i64> {
-    let row = business_counters::table
-        .find(business.get())
-        .select(business_counters::vehicle_created);
-    row.get_result(conn).await
 }

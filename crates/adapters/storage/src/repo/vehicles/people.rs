@@ -11,14 +11,11 @@ use forecourt_vehicles::{
 };
 use serde_json::Value;
 
-use super::super::people::{
-    DOCUMENT, DRIVE, PersonalArea, READ_AT_ONCE, VEHICLE, lock_rows, naming_rows, next_rows, note_linked,
-};
-use super::super::session::Writing;
-use super::super::size::octet_length;
+use super::super::people::{DOCUMENT, DRIVE, OF_VEHICLES, PersonalArea, VEHICLE, note_linked};
+use super::super::session::{Session, Write};
 use super::documents::{DocumentRow, vehicle_documents};
 use super::drives::{self, vehicle_drives};
-use super::{dialect, resolve_references};
+use super::resolve_references;
 use crate::error::other;
 use crate::models::VehicleRow;
 use crate::personal::{
@@ -174,7 +171,7 @@ impl PersonalArea for Vehicles {
         Some(VEHICLE)
     }
 
-    async fn note(&self, session: &mut Writing, business: BusinessId, keys: &mut PersonKeys) -> StoreResult<()> {
+    async fn note(&self, session: &mut Session<Write>, business: BusinessId, keys: &mut PersonKeys) -> StoreResult<()> {
         let by = keys.contact().get();
         let named = vehicles::contact
             .assume_not_null()
@@ -196,11 +193,17 @@ impl PersonalArea for Vehicles {
         diesel::delete(bought).execute(session.conn().await?).await.map(drop)
     }
 
-    async fn lock(&self, session: &mut Writing, business: BusinessId, ids: Vec<i64>) -> StoreResult<Vec<(i64, i32)>> {
-        lock_rows!(session, business, ids, vehicles)
+    fn table(&self) -> &'static str {
+        "vehicles"
     }
 
-    async fn clean(&self, session: &mut Writing, business: &Business, id: i64, person: &Person) -> StoreResult<()> {
+    async fn clean(
+        &self,
+        session: &mut Session<Write>,
+        business: &Business,
+        id: i64,
+        person: &Person,
+    ) -> StoreResult<()> {
         let now = session.dependencies.clock.now();
         let row: Option<VehicleRow> = vehicles::table
             .find((business.id.get(), id))
@@ -216,28 +219,8 @@ impl PersonalArea for Vehicles {
         Ok(())
     }
 
-    async fn next(&self, session: &mut Writing, business: BusinessId, after: i64) -> StoreResult<Vec<(i64, i32)>> {
-        next_rows!(session, business, after, vehicles, document)
-    }
-
-    async fn naming(
-        &self,
-        session: &mut Writing,
-        business: BusinessId,
-        ids: Vec<i64>,
-        person: &Person,
-    ) -> StoreResult<Vec<i64>> {
-        naming_rows!(session, business, ids, person, vehicles)
-    }
-
-    async fn events(
-        &self,
-        session: &mut Writing,
-        business: BusinessId,
-        record: i64,
-        after: i64,
-    ) -> StoreResult<Vec<(i64, i32)>> {
-        session.vehicle_events(business, record, after).await
+    fn event_condition(&self) -> Option<&'static str> {
+        Some(OF_VEHICLES)
     }
 
     fn forget_in_event(&self, shown: &mut Value, person: &Person) -> bool {
@@ -254,7 +237,7 @@ impl PersonalArea for Drives {
         DRIVE
     }
 
-    async fn note(&self, session: &mut Writing, business: BusinessId, keys: &mut PersonKeys) -> StoreResult<()> {
+    async fn note(&self, session: &mut Session<Write>, business: BusinessId, keys: &mut PersonKeys) -> StoreResult<()> {
         let by = keys.contact().get();
         let driven = vehicle_drives::contact.assume_not_null().eq(by);
         note_linked!(session, business, keys, DRIVE, vehicle_drives, started, driven)?;
@@ -268,31 +251,23 @@ impl PersonalArea for Drives {
         Ok(())
     }
 
-    async fn lock(&self, session: &mut Writing, business: BusinessId, ids: Vec<i64>) -> StoreResult<Vec<(i64, i32)>> {
-        lock_rows!(session, business, ids, vehicle_drives)
+    fn table(&self) -> &'static str {
+        "vehicle_drives"
     }
 
-    async fn clean(&self, session: &mut Writing, business: &Business, id: i64, person: &Person) -> StoreResult<()> {
+    async fn clean(
+        &self,
+        session: &mut Session<Write>,
+        business: &Business,
+        id: i64,
+        person: &Person,
+    ) -> StoreResult<()> {
         let drive = drives::drive(session.conn().await?, business.id, TestDriveId::new(id)).await?;
         if let Some(drive) = drive {
             let removed = forget_person_in_drive(session, business.id, drive, person).await;
             session.remove_content(business.id, &removed.map_err(failed)?).await?;
         }
         Ok(())
-    }
-
-    async fn next(&self, session: &mut Writing, business: BusinessId, after: i64) -> StoreResult<Vec<(i64, i32)>> {
-        next_rows!(session, business, after, vehicle_drives, document)
-    }
-
-    async fn naming(
-        &self,
-        session: &mut Writing,
-        business: BusinessId,
-        ids: Vec<i64>,
-        person: &Person,
-    ) -> StoreResult<Vec<i64>> {
-        naming_rows!(session, business, ids, person, vehicle_drives)
     }
 }
 
@@ -305,15 +280,21 @@ impl PersonalArea for Documents {
         DOCUMENT
     }
 
-    async fn note(&self, _: &mut Writing, _: BusinessId, _: &mut PersonKeys) -> StoreResult<()> {
+    async fn note(&self, _: &mut Session<Write>, _: BusinessId, _: &mut PersonKeys) -> StoreResult<()> {
         Ok(())
     }
 
-    async fn lock(&self, session: &mut Writing, business: BusinessId, ids: Vec<i64>) -> StoreResult<Vec<(i64, i32)>> {
-        lock_rows!(session, business, ids, vehicle_documents)
+    fn table(&self) -> &'static str {
+        "vehicle_documents"
     }
 
-    async fn clean(&self, session: &mut Writing, business: &Business, id: i64, person: &Person) -> StoreResult<()> {
+    async fn clean(
+        &self,
+        session: &mut Session<Write>,
+        business: &Business,
+        id: i64,
+        person: &Person,
+    ) -> StoreResult<()> {
         let row: Option<DocumentRow> = vehicle_documents::table
             .find((business.id.get(), id))
             .select(DocumentRow::as_select())
@@ -326,23 +307,9 @@ impl PersonalArea for Documents {
         }
         Ok(())
     }
-
-    async fn next(&self, session: &mut Writing, business: BusinessId, after: i64) -> StoreResult<Vec<(i64, i32)>> {
-        next_rows!(session, business, after, vehicle_documents, document)
-    }
-
-    async fn naming(
-        &self,
-        session: &mut Writing,
-        business: BusinessId,
-        ids: Vec<i64>,
-        person: &Person,
-    ) -> StoreResult<Vec<i64>> {
-        naming_rows!(session, business, ids, person, vehicle_documents)
-    }
 }
 
-impl Writing {
+impl Session<Write> {
     /// Has the background remove the content of files whose records are gone.
     async fn remove_content(&mut self, business: BusinessId, names: &[FileName]) -> StoreResult<()> {
         for name in names {

@@ -10,14 +10,16 @@ use forecourt_webhooks::{
     Delivery, DeliveryFilter, DeliveryStatus, EventFilter, EventHead, LogExtent, LogPage, Webhook, WebhookReader,
 };
 
+use super::super::events::latest;
 use super::super::list::are_stamps_unordered;
-use super::super::session::{Reading, Reads, Writing};
+use super::super::page::page_of;
+use super::super::session::{Mode, Session};
 use super::super::size::{octet_length, within_bytes};
 use super::super::{Conn, Db};
 use crate::error::other;
 use crate::models::{DeliveryRow, LoggedRow, WebhookRow, status_code};
-use crate::schema::{business_counters, events, webhook_deliveries, webhooks};
-use crate::statement::RunQueryDsl;
+use crate::schema::{events, webhook_deliveries, webhooks};
+use crate::statement::{MayScan as _, RunQueryDsl};
 
 /// The error of deliveries that were pending when their subscription was deleted.
 pub(super) const WEBHOOK_DELETED: &str = "the webhook was deleted";
@@ -28,65 +30,58 @@ const LOOKED_AT: i64 = 2048;
 /// The number of events that are read in next to no time.
 const INLINE_SCAN_EVENTS: i64 = 128;
 
-macro_rules! webhook_reader {
-    ($session:ty) => {
-        #[async_trait]
-        impl WebhookReader for $session {
-            async fn webhook(&mut self, business: BusinessId, id: WebhookId) -> StoreResult<Option<Webhook>> {
-                super::webhook(self.conn().await?, business, id).await
-            }
+#[async_trait]
+impl<M: Mode> WebhookReader for Session<M> {
+    async fn webhook(&mut self, business: BusinessId, id: WebhookId) -> StoreResult<Option<Webhook>> {
+        super::webhook(self.conn().await?, business, id).await
+    }
 
-            async fn webhooks(&mut self, business: BusinessId, page: &PageRequest) -> StoreResult<Page<Webhook>> {
-                webhooks(self.conn().await?, business, page).await
-            }
+    async fn webhooks(&mut self, business: BusinessId, page: &PageRequest) -> StoreResult<Page<Webhook>> {
+        webhooks(self.conn().await?, business, page).await
+    }
 
-            async fn deliveries(
-                &mut self,
-                business: BusinessId,
-                webhook: WebhookId,
-                filter: &DeliveryFilter,
-                page: &PageRequest,
-            ) -> StoreResult<Option<Page<Delivery>>> {
-                let Some(deleted) = is_deleted(self.conn().await?, business, webhook).await? else {
-                    return Ok(None);
-                };
-                deliveries(self, business, webhook, deleted, filter, page)
-                    .await
-                    .map(Some)
-            }
+    async fn deliveries(
+        &mut self,
+        business: BusinessId,
+        webhook: WebhookId,
+        filter: &DeliveryFilter,
+        page: &PageRequest,
+    ) -> StoreResult<Option<Page<Delivery>>> {
+        let Some(deleted) = is_deleted(self.conn().await?, business, webhook).await? else {
+            return Ok(None);
+        };
+        deliveries(self, business, webhook, deleted, filter, page)
+            .await
+            .map(Some)
+    }
 
-            async fn events(
-                &mut self,
-                business: BusinessId,
-                filter: &EventFilter,
-                after: EventSequence,
-                limit: u32,
-            ) -> StoreResult<LogPage> {
-                log(self, business, filter, after, limit).await
-            }
+    async fn events(
+        &mut self,
+        business: BusinessId,
+        filter: &EventFilter,
+        after: EventSequence,
+        limit: u32,
+    ) -> StoreResult<LogPage> {
+        log(self, business, filter, after, limit).await
+    }
 
-            async fn event_heads(
-                &mut self,
-                business: BusinessId,
-                after: EventSequence,
-                limit: u32,
-            ) -> StoreResult<Vec<EventHead>> {
-                heads(Reads::conn(self).await?, business, after, limit).await
-            }
+    async fn event_heads(
+        &mut self,
+        business: BusinessId,
+        after: EventSequence,
+        limit: u32,
+    ) -> StoreResult<Vec<EventHead>> {
+        heads(self.flushed_conn().await?, business, after, limit).await
+    }
 
-            async fn latest_event(&mut self, business: BusinessId) -> StoreResult<EventSequence> {
-                latest(Reads::conn(self).await?, business).await
-            }
+    async fn latest_event(&mut self, business: BusinessId) -> StoreResult<EventSequence> {
+        latest(self.flushed_conn().await?, business).await
+    }
 
-            async fn log_extent(&mut self, business: BusinessId) -> StoreResult<LogExtent> {
-                log_extent(Reads::conn(self).await?, business).await
-            }
-        }
-    };
+    async fn log_extent(&mut self, business: BusinessId) -> StoreResult<LogExtent> {
+        log_extent(self.flushed_conn().await?, business).await
+    }
 }
-
-webhook_reader!(Reading);
-webhook_reader!(Writing);
 
 async fn webhooks(conn: &mut Conn, business: BusinessId, request: &PageRequest) -> StoreResult<Page<Webhook>> {
     let all = || {
@@ -95,22 +90,9 @@ async fn webhooks(conn: &mut Conn, business: BusinessId, request: &PageRequest) 
             .filter(webhooks::deleted.is_null())
             .into_boxed::<Db>()
     };
-    let total = match request.position {
-        Position::Number(_) => Some(all().count().get_result(conn).await?),
-        Position::After(_) => None,
-    };
-    let mut query = all();
-    if let Position::After(cursor) = &request.position {
-        query = query.filter(webhooks::id.lt(cursor.id()));
-    }
-    let rows: Vec<WebhookRow> = query
-        .order((webhooks::business_id.desc(), webhooks::id.desc()))
-        .limit(request.wanted())
-        .offset(request.offset().unwrap_or_default())
-        .select(WebhookRow::as_select())
-        .load(conn)
-        .await?;
-    Page::of(rows, request, total, |row| row.id).try_map(Webhook::try_from)
+    let order = (webhooks::business_id.desc(), webhooks::id.desc());
+    let page = page_of!(conn, request, WebhookRow, all, webhooks::id, order, false);
+    page.try_map(Webhook::try_from)
 }
 
 /// Returns `true` if the business has deleted the subscription, `false` if not, and `None` if it never had it.
@@ -123,19 +105,16 @@ async fn is_deleted(conn: &mut Conn, business: BusinessId, webhook: WebhookId) -
 }
 
 async fn deliveries(
-    session: &mut impl Reads,
+    session: &mut Session<impl Mode>,
     business: BusinessId,
     webhook: WebhookId,
     deleted: bool,
     filter: &DeliveryFilter,
     request: &PageRequest,
 ) -> StoreResult<Page<Delivery>> {
-    let is_counted = matches!(request.position, Position::Number(_));
-    if is_counted || *filter != DeliveryFilter::default() {
-        // A history has up to 30 days of events.
-        session.expect_work().await?;
-    }
-    let conn = session.conn().await?;
+    // A history has up to 30 days of events.
+    let may_scan = matches!(request.position, Position::Number(_)) || *filter != DeliveryFilter::default();
+    let conn = session.flushed_conn().await?;
     // A deleted subscription has no pending delivery, though it may take a while to write that down.
     let statuses = match filter.status {
         Some(DeliveryStatus::Pending) if deleted => Some(Vec::new()),
@@ -160,22 +139,9 @@ async fn deliveries(
         }
         all
     };
-    let total = match request.position {
-        Position::Number(_) => Some(all().count().get_result(conn).await?),
-        Position::After(_) => None,
-    };
-    let mut query = all();
-    if let Position::After(cursor) = &request.position {
-        query = query.filter(webhook_deliveries::id.lt(cursor.id()));
-    }
-    let rows: Vec<DeliveryRow> = query
-        .order(webhook_deliveries::id.desc())
-        .limit(request.wanted())
-        .offset(request.offset().unwrap_or_default())
-        .select(DeliveryRow::as_select())
-        .load(conn)
-        .await?;
-    Page::of(rows, request, total, |row| row.id).try_map(|row| {
+    let order = webhook_deliveries::id.desc();
+    let page = page_of!(conn, request, DeliveryRow, all, webhook_deliveries::id, order, may_scan);
+    page.try_map(|row| {
         let mut delivery = Delivery::try_from(row)?;
         if deleted && delivery.status == DeliveryStatus::Pending {
             delivery.status = DeliveryStatus::Failed;
@@ -215,15 +181,6 @@ pub(super) async fn delivery(
     Delivery::try_from(row).map(Some)
 }
 
-pub(in super::super) async fn latest(conn: &mut Conn, business: BusinessId) -> StoreResult<EventSequence> {
-    let sequence = business_counters::table
-        .find(business.get())
-        .select(business_counters::event_sequence)
-        .get_optional(conn)
-        .await?;
-    Ok(EventSequence(sequence.unwrap_or_default()))
-}
-
 async fn log_extent(conn: &mut Conn, business: BusinessId) -> StoreResult<LogExtent> {
     let oldest = first_behind(conn, business.get(), 0).await?;
     // In this order: the events that were read before are no later.
@@ -257,18 +214,16 @@ async fn heads(conn: &mut Conn, business: BusinessId, after: EventSequence, limi
 }
 
 async fn log(
-    session: &mut impl Reads,
+    session: &mut Session<impl Mode>,
     business: BusinessId,
     filter: &EventFilter,
     after: EventSequence,
     limit: u32,
 ) -> StoreResult<LogPage> {
     // In this order: what was committed before the number was read can be read too.
-    let latest = latest(session.conn().await?, business).await?.0;
-    if latest.saturating_sub(after.0) > INLINE_SCAN_EVENTS {
-        session.expect_work().await?;
-    }
-    let conn = session.conn().await?;
+    let conn = session.flushed_conn().await?;
+    let latest = latest(conn, business).await?.0;
+    let may_scan = latest.saturating_sub(after.0) > INLINE_SCAN_EVENTS;
     let range = filter.created.unwrap_or(Range { from: None, to: None });
     let mut start = after.0.max(0);
     // The dropped beginning of the log is not read again.
@@ -307,13 +262,17 @@ async fn log(
     let sizes: Vec<(i64, i32)> = passing(end)
         .limit(limit.into())
         .select((events::sequence, octet_length(events::data)))
+        .may_scan(may_scan)
         .load(conn)
         .await?;
     let found = sizes.last().map(|(sequence, _)| *sequence);
     let last = within_bytes(&sizes);
     let rows: Vec<LoggedRow> = match last {
         None => Vec::new(),
-        Some(last) => passing(last).select(LoggedRow::as_select()).load(conn).await?,
+        Some(last) => {
+            let rows = passing(last).select(LoggedRow::as_select());
+            rows.may_scan(may_scan).load(conn).await?
+        }
     };
     let full = sizes.len() >= limit as usize || last < found;
     let position = last.filter(|_| full).unwrap_or(end);

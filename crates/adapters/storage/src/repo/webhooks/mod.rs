@@ -21,38 +21,33 @@ use forecourt_webhooks::{
     Delivery, DeliveryStatus, EndpointKey, Secret, Topic, Webhook, WebhookDraft, WebhookStatus, WebhookStore,
 };
 
-pub(super) use history::{first_behind, first_since, latest};
+pub(super) use history::{first_behind, first_since};
 pub(super) use queue::{PENDING, lock_deliveries_of};
 
 /// The number of a deleted subscription's deliveries that one transaction fails.
 const FAILED_AT_ONCE: i64 = 500;
 
 use super::Conn;
-use super::dialect;
-use super::session::Writing;
+use super::events::SUBSCRIBERS;
+use super::session::{Session, Write};
 use crate::models::{DeliveryRow, NewDeliveryRow, NewWebhookRow, WebhookRow, WebhookValues, status_code};
-use crate::schema::{business_counters, webhook_deliveries, webhook_queues, webhooks};
-use crate::statement::RunQueryDsl;
+use crate::schema::{webhook_deliveries, webhook_queues, webhooks};
+use crate::statement::{RunQueryDsl, for_no_key_update};
 use endpoint::{earliest, place};
 
 #[async_trait]
-impl WebhookStore for Writing {
+impl WebhookStore for Session<Write> {
     async fn lock_webhook(&mut self, business: BusinessId, id: WebhookId) -> StoreResult<Option<Webhook>> {
         let query = webhooks::table
             .find((business.get(), id.get()))
             .filter(webhooks::deleted.is_null())
             .select(WebhookRow::as_select());
-        let row = dialect::for_no_key_update!(query)
-            .get_optional(self.conn().await?)
-            .await;
+        let row = for_no_key_update(query).get_optional(self.conn().await?).await;
         row?.map(Webhook::try_from).transpose()
     }
 
     async fn lock_webhook_count(&mut self, business: BusinessId) -> StoreResult<usize> {
-        let counters = business_counters::table.find(business.get());
-        let _: i64 = dialect::for_no_key_update!(counters.select(business_counters::subscribers))
-            .get_result(self.conn().await?)
-            .await?;
+        self.lock_counters(business).await?;
         let count: i64 = webhooks::table
             .filter(webhooks::business_id.eq(business.get()))
             .filter(webhooks::deleted.is_null())
@@ -233,7 +228,7 @@ enum DeliverySubject {
     Ping(i64),
 }
 
-impl Writing {
+impl Session<Write> {
     fn seal(&self, business: BusinessId, secret: &Secret) -> StoreResult<Vec<u8>> {
         let place = place(business);
         let cipher = self.dependencies.cipher()?;
@@ -249,7 +244,7 @@ impl Writing {
             .order(webhook_deliveries::id)
             .limit(FAILED_AT_ONCE)
             .select(webhook_deliveries::id);
-        let pending: Vec<i64> = dialect::for_no_key_update!(pending).load(self.conn().await?).await?;
+        let pending: Vec<i64> = for_no_key_update(pending).load(self.conn().await?).await?;
         let more = i64::try_from(pending.len()).is_ok_and(|found| found == FAILED_AT_ONCE);
         let pending = webhook_deliveries::table
             .filter(webhook_deliveries::business_id.eq(business.get()))
@@ -272,21 +267,15 @@ impl Writing {
     async fn subscribers_changed(&mut self, endpoint: EndpointKey) -> StoreResult<()> {
         // Locked before the look-up: a transaction that changes another subscription at the same time has done so, or will see
         // this one.
-        let counters = business_counters::table.find(endpoint.business.get());
-        let _: i64 = dialect::for_no_key_update!(counters.select(business_counters::subscribers))
-            .get_result(self.conn().await?)
-            .await?;
+        self.lock_counters(endpoint.business).await?;
         let active = webhooks::table
             .filter(webhooks::business_id.eq(endpoint.business.get()))
             .filter(webhooks::deleted.is_null())
             .filter(webhooks::active.eq(true));
         let any: bool = select(exists(active)).get_result(self.conn().await?).await?;
         let number = if any { self.dependencies.draw_number() } else { 0 };
-        diesel::update(counters)
-            .set(business_counters::subscribers.eq(number))
-            .execute(self.conn().await?)
-            .await?;
-        self.transaction.summary.changed.push(endpoint);
+        self.counter(endpoint.business, SUBSCRIBERS).await?.number = number;
+        self.summary().changed.push(endpoint);
         Ok(())
     }
 
@@ -302,10 +291,7 @@ impl Writing {
             && active
             && let Some(due) = earliest(self.conn().await?, endpoint, true).await?
         {
-            self.transaction
-                .summary
-                .queued
-                .push((endpoint, Moment::from_epoch_millis(due)));
+            self.summary().queued.push((endpoint, Moment::from_epoch_millis(due)));
         }
         Ok(())
     }
@@ -344,7 +330,7 @@ impl Writing {
             .returning(webhook_deliveries::id)
             .get_result(self.conn().await?)
             .await?;
-        self.transaction.summary.queued.push((endpoint, at));
+        self.summary().queued.push((endpoint, at));
         Ok(DeliveryId::new(id))
     }
 }

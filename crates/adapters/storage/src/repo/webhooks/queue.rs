@@ -15,20 +15,20 @@ use forecourt_webhooks::{
 };
 
 use super::super::accounts::business;
-use super::super::session::Writing;
+use super::super::session::{Session, Write};
 use super::super::{Conn, deliveries, dialect};
 use super::endpoint::{business_tag, earliest, open_endpoint};
 use super::history;
 use crate::models::{AttemptRow, AttemptValues, DueRow, EndpointRow, status_code};
 use crate::schema::{businesses, events, webhook_deliveries, webhook_queues, webhooks};
-use crate::statement::{Prepare as _, RunQueryDsl};
+use crate::statement::{Prepare as _, RunQueryDsl, for_no_key_update, share_unlocked, skip_locked};
 
 pub(in super::super) const PENDING: i32 = status_code(DeliveryStatus::Pending);
 /// The condition of the index of deletions on its events, word for word.
 const DELETIONS: &str = "events.name IN ('contact.deleted', 'lead.deleted', 'vehicle.deleted')";
 
 #[async_trait]
-impl DeliveryQueue for Writing {
+impl DeliveryQueue for Session<Write> {
     async fn due_endpoints(&mut self, now: Moment, limit: u32) -> StoreResult<Vec<EndpointKey>> {
         let due: Vec<(i64, i64)> = webhook_queues::table
             .filter(webhook_queues::next_due.assume_not_null().le(now.epoch_millis()))
@@ -64,7 +64,7 @@ impl DeliveryQueue for Writing {
         deliveries::look_up_by_key(self.conn().await?);
         // Locked first: a transaction that adds deliveries meanwhile waits, and notes them afterwards.
         let queue = webhook_queues::table.find((business.get(), webhook.get()));
-        let active: Option<bool> = dialect::for_no_key_update!(queue.select(webhook_queues::active))
+        let active: Option<bool> = for_no_key_update(queue.select(webhook_queues::active))
             .get_optional(self.conn().await?)
             .await?;
         let Some(active) = active else {
@@ -79,14 +79,14 @@ impl DeliveryQueue for Writing {
                 .order((webhook_deliveries::due, webhook_deliveries::id))
                 .limit(limit.into())
                 .select(DueRow::as_select());
-            dialect::skip_locked!(due).load(self.conn().await?).await
+            skip_locked(due).load(self.conn().await?).await
         } else {
             let due = due
                 .filter(webhook_deliveries::topic.eq(Topic::Ping.as_str()))
                 .order((webhook_deliveries::due, webhook_deliveries::id))
                 .limit(limit.into())
                 .select(DueRow::as_select());
-            dialect::skip_locked!(due).load(self.conn().await?).await
+            skip_locked(due).load(self.conn().await?).await
         }?;
         let full = rows.len() >= limit as usize;
         let (rows, cut) = self.sendable(business, rows, room.bytes).await?;
@@ -132,7 +132,7 @@ impl DeliveryQueue for Writing {
             ))
             .execute(self.conn().await?)
             .await?;
-        self.transaction.summary.queued.push((endpoint, due));
+        self.summary().queued.push((endpoint, due));
         Ok(())
     }
 
@@ -146,7 +146,7 @@ impl DeliveryQueue for Writing {
                 webhook_deliveries::webhook_id,
                 webhook_deliveries::id,
             ));
-        let over: Vec<(i64, i64, i64)> = dialect::skip_locked!(over).load(self.conn().await?).await?;
+        let over: Vec<(i64, i64, i64)> = skip_locked(over).load(self.conn().await?).await?;
         let mut by_endpoint: BTreeMap<EndpointKey, Vec<DeliveryId>> = BTreeMap::new();
         for &(business, webhook, delivery) in &over {
             let held = by_endpoint.entry(key((business, webhook))).or_default();
@@ -183,7 +183,7 @@ impl DeliveryQueue for Writing {
                 let endpoint = key((queue.business_id, queue.webhook_id));
                 (endpoint, Moment::from_epoch_millis(queue.due))
             });
-            self.transaction.summary.queued.extend(queued);
+            self.summary().queued.extend(queued);
             rows = rest;
         }
         Ok(())
@@ -205,9 +205,7 @@ impl DeliveryQueue for Writing {
                 webhooks::last_status,
                 webhooks::last_delivery_at,
             ));
-        let stored: Option<Stored> = dialect::for_no_key_update!(query)
-            .get_optional(self.conn().await?)
-            .await?;
+        let stored: Option<Stored> = for_no_key_update(query).get_optional(self.conn().await?).await?;
         let Some((url, active, failure_count, last_status, last_delivery_at)) = stored else {
             return Ok(None);
         };
@@ -270,7 +268,7 @@ impl DeliveryQueue for Writing {
 /// An event in short, before its delivery is taken and locked: its number, its record, the bytes of its data.
 type Glimpse = (i64, i64, i64);
 
-impl Writing {
+impl Session<Write> {
     /// Returns the first of these rows whose data fit into `bytes`, at least one, and `true` if any were left out. Updates of
     /// records that have been deleted since are dropped. A row whose event another transaction is changing is left out too: that
     /// one may be erasing a person from it, and is not waited for.
@@ -295,7 +293,7 @@ impl Writing {
             sql::<BigInt>("CAST(octet_length(events.data) AS BIGINT)"),
         ));
         // A transaction that erases data from them either came first, or learns which endpoints got it.
-        let glimpses: Vec<Glimpse> = dialect::share_unlocked!(glimpses).load(self.conn().await?).await?;
+        let glimpses: Vec<Glimpse> = share_unlocked(glimpses).load(self.conn().await?).await?;
         let events: HashMap<i64, (i64, i64)> = glimpses
             .into_iter()
             .map(|(sequence, record, bytes)| (sequence, (record, bytes)))
@@ -433,7 +431,7 @@ impl Writing {
             .order(webhook_deliveries::created)
             .limit(limit)
             .select((webhook_deliveries::business_id, webhook_deliveries::id));
-        let oldest: Vec<(i64, i64)> = dialect::skip_locked!(oldest).load(self.conn().await?).await?;
+        let oldest: Vec<(i64, i64)> = skip_locked(oldest).load(self.conn().await?).await?;
         let mut by_business: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
         for &(business, delivery) in &oldest {
             by_business.entry(business).or_default().push(delivery);
@@ -478,7 +476,7 @@ impl Writing {
             .order(webhooks::deleted)
             .limit(limit)
             .select((webhooks::business_id, webhooks::id));
-        let remains: Vec<(i64, i64)> = dialect::skip_locked!(remains).load(self.conn().await?).await?;
+        let remains: Vec<(i64, i64)> = skip_locked(remains).load(self.conn().await?).await?;
         for &webhook in &remains {
             diesel::delete(webhooks::table.find(webhook))
                 .execute(self.conn().await?)
@@ -509,7 +507,7 @@ impl Writing {
                 .order(events::sequence)
                 .limit(left)
                 .select((events::sequence, events::created));
-            let first: Vec<(i64, i64)> = dialect::skip_locked!(first).load(self.conn().await?).await?;
+            let first: Vec<(i64, i64)> = skip_locked(first).load(self.conn().await?).await?;
             // Up to the first one that another transaction has locked, which leaves a gap: the log begins at one place.
             let Some(&(start, _)) = first
                 .first()
@@ -562,7 +560,7 @@ async fn lock_deliveries(conn: &mut Conn, business: BusinessId, ids: Vec<i64>) -
     let rows = of(business, ids)
         .order((webhook_deliveries::business_id, webhook_deliveries::id))
         .select((webhook_deliveries::id, webhook_deliveries::lease));
-    let rows: Vec<(i64, Option<i64>)> = dialect::for_no_key_update!(rows).load(conn).await?;
+    let rows: Vec<(i64, Option<i64>)> = for_no_key_update(rows).load(conn).await?;
     let leased = rows.into_iter().filter(|(_, lease)| lease.is_some());
     Ok(leased.map(|(id, _)| id).collect())
 }

@@ -12,13 +12,12 @@ use super::conn::END;
 use super::pool::WriterPlace;
 use super::{Conn, Shared};
 use crate::error::store_error;
-use crate::pool::Effort;
 
 /// A unit of work: a transaction on a connection of its own.
 ///
 /// Dropped uncommitted, it is rolled back in the background, on the same connection. Until that is done it keeps the connection
 /// and the place among the writers.
-pub struct Session {
+pub struct UnitOfWork {
     work: ScopeGuard<Work, fn(Work)>,
     shared: Arc<Shared>,
 }
@@ -28,7 +27,7 @@ struct Work {
     place: WriterPlace,
 }
 
-impl Session {
+impl UnitOfWork {
     /// Sends `BEGIN` and does not wait for the answer, which saves a round trip. The server takes statements in order: a cause
     /// that keeps it from beginning (in practice, a lost connection) also fails the next statement or else the commit.
     pub(super) fn begin(conn: Conn, place: WriterPlace, shared: Arc<Shared>) -> StoreResult<Self> {
@@ -108,9 +107,6 @@ impl Session {
         self.run("RELEASE inner_point").await
     }
 
-    /// Declares the cost of the next statements, which only the server is concerned with.
-    pub fn set_effort(&mut self, _effort: Effort) {}
-
     async fn run(&mut self, sql: &str) -> StoreResult<()> {
         self.work.conn.batch_execute(sql).await.map_err(store_error)
     }
@@ -121,7 +117,7 @@ impl Session {
     }
 }
 
-impl Deref for Session {
+impl Deref for UnitOfWork {
     type Target = Conn;
 
     fn deref(&self) -> &Conn {
@@ -129,7 +125,7 @@ impl Deref for Session {
     }
 }
 
-impl DerefMut for Session {
+impl DerefMut for UnitOfWork {
     fn deref_mut(&mut self) -> &mut Conn {
         &mut self.work.conn
     }

@@ -1,24 +1,44 @@
 //! A transaction, which one session writes or several share.
 
-use forecourt_kernel::{BoxError, BusinessId, StoreError};
-use forecourt_webhooks::CommitSummary;
+use forecourt_kernel::{BoxError, BusinessId, NewEvent, StoreError};
 use tokio::sync::oneshot;
 
-use super::Session;
-use super::write_buffer::{LockedCounters, WriteBuffer};
-use crate::models::Numbers;
+use super::counters::{CounterChanges, LockedCounters};
+use super::events::{CommitSummary, SummaryMark};
+use super::{Db, UnitOfWork};
+use crate::statement::AnyStatement;
 
-/// A transaction, and the rows that are written with its commit.
+/// A transaction, and the writes that are sent with its commit.
 #[derive(Default)]
 pub(super) struct Transaction {
     /// `None` before the first statement.
-    pub(super) session: Option<Session>,
-    pub(super) buffer: WriteBuffer,
+    pub(super) unit: Option<UnitOfWork>,
+    pub(super) buffer: Buffer,
     pub(super) locked: Option<LockedCounters>,
     /// The summary to announce once it is committed.
     pub(super) summary: CommitSummary,
     /// The sessions that are done, and wait for the commit.
     pub(super) members: Vec<oneshot::Sender<Outcome>>,
+}
+
+/// The writes that are sent with the commit, in order, all of one business.
+#[derive(Default)]
+pub(super) struct Buffer {
+    pub(super) business: Option<BusinessId>,
+    pub(super) writes: Vec<Buffered>,
+}
+
+/// A write that waits to be sent.
+pub(super) enum Buffered {
+    Statement {
+        statement: AnyStatement<'static, Db>,
+        /// The name by which the write is found while it waits.
+        name: Option<String>,
+    },
+    /// An event, which gets its number when it is sent.
+    Event(NewEvent),
+    /// A write of a record of this kind, and the number of such records that it adds.
+    Count(&'static str, i64),
 }
 
 /// The outcome of a shared transaction.
@@ -44,58 +64,35 @@ impl From<Failure> for StoreError {
 /// The state of a transaction at some point.
 #[derive(Clone)]
 pub(super) struct Mark {
-    buffered: [usize; 5],
-    lead_writes: (i64, i64),
-    numbers: Option<(Numbers, bool)>,
-    recorded: Option<BusinessId>,
-    summary: [usize; 4],
+    /// The number of buffered writes.
+    buffered: usize,
+    counters: Option<CounterChanges>,
+    summary: SummaryMark,
 }
 
 impl Transaction {
     /// Returns the present state.
     pub(super) fn mark(&self) -> Mark {
-        let CommitSummary {
-            recorded,
-            deliveries,
-            queued,
-            changed,
-            deleted,
-        } = &self.summary;
         Mark {
-            buffered: self.buffer.lengths(),
-            lead_writes: self.buffer.counted(),
-            numbers: self.locked.as_ref().map(LockedCounters::state),
-            recorded: *recorded,
-            summary: [deliveries.len(), queued.len(), changed.len(), deleted.len()],
+            buffered: self.buffer.writes.len(),
+            counters: self.locked.as_ref().map(|locked| locked.changes().clone()),
+            summary: SummaryMark::of(&self.summary),
         }
     }
 
     /// Returns `true` if something was buffered since.
     pub(super) fn is_beyond(&self, mark: &Mark) -> bool {
-        self.buffer.lengths() != mark.buffered || self.buffer.counted() != mark.lead_writes
+        let counters = self.locked.as_ref().map(LockedCounters::changes);
+        self.buffer.writes.len() != mark.buffered || counters != mark.counters.as_ref()
     }
 
     /// Forgets everything since. Statements that were sent to the database are not undone here; a lock that was taken since must
     /// be gone.
     pub(super) fn return_to(&mut self, mark: Mark) {
-        let Mark {
-            buffered,
-            lead_writes,
-            numbers,
-            recorded,
-            summary: [deliveries, queued, changed, deleted],
-        } = mark;
-        self.buffer.truncate(buffered, lead_writes);
-        self.locked = self
-            .locked
-            .take()
-            .zip(numbers)
-            .map(|(locked, state)| locked.with(state));
-        self.summary.recorded = recorded;
-        self.summary.deliveries.truncate(deliveries);
-        self.summary.queued.truncate(queued);
-        self.summary.changed.truncate(changed);
-        self.summary.deleted.truncate(deleted);
+        self.buffer.writes.truncate(mark.buffered);
+        let locked = self.locked.take().zip(mark.counters);
+        self.locked = locked.map(|(locked, changes)| locked.with(changes));
+        mark.summary.restore(&mut self.summary);
     }
 
     /// Notifies members of the outcome of their transaction.

@@ -12,7 +12,6 @@ use super::conn::{Command, Conn};
 use super::queue;
 use super::writer::{Writer, WriterHandle};
 use crate::error::store_error;
-use crate::pool::Effort;
 
 const SAVEPOINT: Command = Command("SAVEPOINT inner");
 const ROLLBACK_TO: Command = Command("ROLLBACK TO inner");
@@ -21,7 +20,7 @@ const RELEASE: Command = Command("RELEASE inner");
 /// A unit of work: a savepoint within the transaction that is shared by all sessions between two fsyncs.
 ///
 /// Its writes are its own until [`commit`](Self::commit). Dropped before that, it leaves no trace and no lock.
-pub struct Session(ScopeGuard<WriterLease, fn(WriterLease)>);
+pub struct UnitOfWork(ScopeGuard<WriterLease, fn(WriterLease)>);
 
 struct WriterLease {
     // Dropped in this order: the next session to have the turn finds the writer free.
@@ -30,7 +29,7 @@ struct WriterLease {
     handle: Arc<WriterHandle>,
 }
 
-impl Session {
+impl UnitOfWork {
     pub(super) fn new(writer: OwnedMutexGuard<Writer>, turn: queue::Turn, handle: Arc<WriterHandle>) -> Self {
         Self(scopeguard::guard(
             WriterLease { writer, turn, handle },
@@ -125,25 +124,25 @@ impl Session {
         self.run(RELEASE)
     }
 
-    /// Declares the cost of the next statements. All other writers wait for them.
-    pub fn set_effort(&mut self, effort: Effort) {
-        self.0.writer.link.set_effort(effort);
+    /// Has the next statements run on a thread that may block. All other writers wait for them.
+    pub fn leave_thread(&mut self) {
+        self.0.writer.conn.leave_thread();
     }
 
     pub(super) fn run(&mut self, command: Command) -> StoreResult<()> {
-        self.0.writer.link.run(command).map_err(store_error)
+        self.0.writer.conn.run(command).map_err(store_error)
     }
 }
 
 impl WriterLease {
     fn abandon(mut self) {
-        if !self.writer.link.is_running() {
+        if !self.writer.conn.is_running() {
             return self.undo();
         }
         // The caller went away during a heavy write, which must end first.
         match Handle::try_current() {
             Ok(runtime) => drop(runtime.spawn_blocking(move || {
-                self.writer.link.wait_until_idle();
+                self.writer.conn.wait_until_idle();
                 self.undo();
             })),
             // Without a runtime no other thread may block, so the thread that commits does it.
@@ -166,16 +165,16 @@ impl WriterLease {
     }
 }
 
-impl Deref for Session {
+impl Deref for UnitOfWork {
     type Target = Conn;
 
     fn deref(&self) -> &Conn {
-        &self.0.writer.link.conn
+        &self.0.writer.conn
     }
 }
 
-impl DerefMut for Session {
+impl DerefMut for UnitOfWork {
     fn deref_mut(&mut self) -> &mut Conn {
-        &mut self.0.writer.link.conn
+        &mut self.0.writer.conn
     }
 }
