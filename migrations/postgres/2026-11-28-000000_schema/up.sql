@@ -53,37 +53,21 @@ CREATE TABLE api_keys (
 
 CREATE INDEX api_keys_business ON api_keys (business_id, created);
 
--- The numbers that a business gives out without gaps, the numbers of its records, and the numbers of their writes: a total that
--- was counted is right until the next write. lead_created, event_created and vehicle_created are the stamps of the latest lead,
--- event and vehicle. subscribers is 0 while no active webhook receives events, and another number after each change of these.
--- stamps_unordered is set once the clock was put back. The room on each page lets a row change without a new entry in any index.
-CREATE TABLE business_counters (
-    business_id       BIGINT  NOT NULL PRIMARY KEY REFERENCES businesses (id) ON DELETE CASCADE,
-    leads             BIGINT  NOT NULL,
-    lead_writes       BIGINT  NOT NULL,
-    lead_reference    BIGINT  NOT NULL,
-    lead_created      BIGINT  NOT NULL,
-    contacts          BIGINT  NOT NULL,
-    contact_writes    BIGINT  NOT NULL,
-    event_sequence    BIGINT  NOT NULL,
-    event_created     BIGINT  NOT NULL,
-    subscribers       BIGINT  NOT NULL,
-    vehicles          BIGINT  NOT NULL DEFAULT 0,
-    vehicles_for_sale BIGINT  NOT NULL DEFAULT 0,
-    vehicle_writes    BIGINT  NOT NULL DEFAULT 0,
-    vehicle_number    BIGINT  NOT NULL DEFAULT 0,
-    vehicle_created   BIGINT  NOT NULL DEFAULT 0,
-    stamps_unordered  BOOLEAN NOT NULL DEFAULT FALSE
-) WITH (fillfactor = 10);
-
--- The number of records of the other kinds, and of their writes. A new kind needs no column.
-CREATE TABLE record_counters (
-    business_id BIGINT NOT NULL REFERENCES businesses (id) ON DELETE CASCADE,
-    kind        TEXT   NOT NULL,
-    records     BIGINT NOT NULL,
-    writes      BIGINT NOT NULL,
+-- The counters of a business, by kind. records is the number of its records of a kind, writes the number of their writes: a total
+-- that was counted is right until the next write. number is the latest number that was given out, without gaps, and stamp its
+-- time; unordered is set once the clock was put back. A transaction that changes any of a business's counters locks the row
+-- 'events' first, which every business has. The number of 'subscribers' is 0 while no active webhook receives events, and another
+-- one after each change of these. The room on each page lets a row change without a new entry in any index.
+CREATE TABLE counters (
+    business_id BIGINT  NOT NULL REFERENCES businesses (id) ON DELETE CASCADE,
+    kind        TEXT    NOT NULL COLLATE "C",
+    records     BIGINT  NOT NULL,
+    writes      BIGINT  NOT NULL,
+    number      BIGINT  NOT NULL,
+    stamp       BIGINT  NOT NULL,
+    unordered   BOOLEAN NOT NULL,
     PRIMARY KEY (business_id, kind)
-) WITH (fillfactor = 50);
+) WITH (fillfactor = 10);
 
 -- Answers to give again. body is encrypted: it may show a secret. contact is the person that it shows, and record the lead (kind
 -- 1) or vehicle (kind 2), for their erasure.
@@ -610,14 +594,6 @@ CREATE TABLE invoices (
 
 CREATE UNIQUE INDEX invoices_number ON invoices (business_id, number);
 CREATE INDEX invoices_customer ON invoices (business_id, customer, id) WHERE customer IS NOT NULL;
-
--- The latest number of each kind. A transaction that is undone gives its number back.
-CREATE TABLE invoice_numbers (
-    business_id BIGINT NOT NULL REFERENCES businesses (id) ON DELETE CASCADE,
-    kind        TEXT   NOT NULL COLLATE "C",
-    latest      BIGINT NOT NULL,
-    PRIMARY KEY (business_id, kind)
-);
 
 
 -- Blog and reviews

@@ -52,35 +52,19 @@ CREATE TABLE api_keys (
 
 CREATE INDEX api_keys_business ON api_keys (business_id, created);
 
--- The numbers that a business gives out without gaps, the numbers of its records, and the numbers of their writes: a total that
--- was counted is right until the next write. lead_created, event_created and vehicle_created are the stamps of the latest lead,
--- event and vehicle. subscribers is 0 while no active webhook receives events, and another number after each change of these.
--- stamps_unordered is set once the clock was put back.
-CREATE TABLE business_counters (
-    business_id       INTEGER NOT NULL PRIMARY KEY REFERENCES businesses (id) ON DELETE CASCADE,
-    leads             INTEGER NOT NULL,
-    lead_writes       INTEGER NOT NULL,
-    lead_reference    INTEGER NOT NULL,
-    lead_created      INTEGER NOT NULL,
-    contacts          INTEGER NOT NULL,
-    contact_writes    INTEGER NOT NULL,
-    event_sequence    INTEGER NOT NULL,
-    event_created     INTEGER NOT NULL,
-    subscribers       INTEGER NOT NULL,
-    vehicles          INTEGER NOT NULL DEFAULT 0,
-    vehicles_for_sale INTEGER NOT NULL DEFAULT 0,
-    vehicle_writes    INTEGER NOT NULL DEFAULT 0,
-    vehicle_number    INTEGER NOT NULL DEFAULT 0,
-    vehicle_created   INTEGER NOT NULL DEFAULT 0,
-    stamps_unordered  INTEGER NOT NULL DEFAULT 0
-) STRICT;
-
--- The number of records of the other kinds, and of their writes. A new kind needs no column.
-CREATE TABLE record_counters (
+-- The counters of a business, by kind. records is the number of its records of a kind, writes the number of their writes: a total
+-- that was counted is right until the next write. number is the latest number that was given out, without gaps, and stamp its
+-- time; unordered is set once the clock was put back. A transaction that changes any of a business's counters locks the row
+-- 'events' first, which every business has. The number of 'subscribers' is 0 while no active webhook receives events, and another
+-- one after each change of these.
+CREATE TABLE counters (
     business_id INTEGER NOT NULL REFERENCES businesses (id) ON DELETE CASCADE,
     kind        TEXT    NOT NULL,
     records     INTEGER NOT NULL,
     writes      INTEGER NOT NULL,
+    number      INTEGER NOT NULL,
+    stamp       INTEGER NOT NULL,
+    unordered   INTEGER NOT NULL,
     PRIMARY KEY (business_id, kind)
 ) STRICT, WITHOUT ROWID;
 
@@ -685,14 +669,6 @@ CREATE TABLE invoices (
 CREATE INDEX invoices_business ON invoices (business_id);
 CREATE UNIQUE INDEX invoices_number ON invoices (business_id, number);
 CREATE INDEX invoices_customer ON invoices (business_id, customer) WHERE customer IS NOT NULL;
-
--- The latest number of each kind. A transaction that is undone gives its number back.
-CREATE TABLE invoice_numbers (
-    business_id INTEGER NOT NULL REFERENCES businesses (id) ON DELETE CASCADE,
-    kind        TEXT    NOT NULL,
-    latest      INTEGER NOT NULL,
-    PRIMARY KEY (business_id, kind)
-) STRICT;
 
 
 -- Blog and reviews

@@ -65,15 +65,6 @@ pub enum Storage {
     Postgres(postgres::Engine),
 }
 
-/// The version of a schema.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SchemaInfo {
-    /// The latest migration.
-    pub version: Option<String>,
-    /// The version of the server that ran it.
-    pub migrated_by: Option<String>,
-}
-
 impl Storage {
     /// Opens the database that the address names. A SQLite file is created if need be; PostgreSQL is connected to on first use.
     ///
@@ -115,17 +106,6 @@ impl Storage {
         match self {
             Self::Sqlite(engine) => engine.migrate().await,
             Self::Postgres(engine) => engine.migrate().await,
-        }
-    }
-
-    /// Returns the version of the schema, and of the server that made it.
-    ///
-    /// # Errors
-    /// `Other` on a database that was never migrated, `Unavailable` if it cannot be reached.
-    pub async fn schema(&self) -> StoreResult<SchemaInfo> {
-        match self {
-            Self::Sqlite(engine) => engine.schema().await,
-            Self::Postgres(engine) => engine.schema().await,
         }
     }
 

@@ -14,8 +14,6 @@ pub struct DatabaseFacts {
     pub epoch: Epoch,
     /// The timeline of the PostgreSQL server that it was last seen on.
     pub timeline: Option<String>,
-    /// The oldest version of this program that may write to it.
-    pub least_version: Option<String>,
 }
 
 /// The state that all handles on a database share.

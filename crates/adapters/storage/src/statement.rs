@@ -589,14 +589,14 @@ mod tests {
     use super::*;
 
     diesel::table! {
-        business_counters (business_id) {
+        counters (business_id) {
             business_id -> BigInt,
             leads -> BigInt,
         }
     }
 
     /// Tells whether a statement stays prepared, on PostgreSQL and on SQLite.
-    fn is_kept<T: QueryFragment<Pg> + QueryFragment<Sqlite> + QueryId + Clone>(statement: &T) -> [bool; 2] {
+    fn is_kept<T: QueryFragment<Pg> + QueryFragment<Sqlite> + QueryId + Clone + Send>(statement: &T) -> [bool; 2] {
         [
             AnyStatement::<Pg>::new(statement.clone())
                 .is_safe_to_cache_prepared(&Pg)
@@ -609,10 +609,10 @@ mod tests {
 
     #[test]
     fn a_change_stays_prepared_if_it_is_marked() {
-        let change = diesel::update(business_counters::table.find(1_i64)).set(business_counters::leads.eq(1_i64));
+        let change = diesel::update(counters::table.find(1_i64)).set(counters::leads.eq(1_i64));
         assert_eq!(is_kept(&change), [false, false]);
         assert_eq!(is_kept(&change.clone().prepared()), [true, true]);
-        let returning = change.returning(business_counters::leads).prepared();
+        let returning = change.returning(counters::leads).prepared();
         assert_eq!(is_kept(&returning), [true, true]);
     }
 

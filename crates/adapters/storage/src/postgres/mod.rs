@@ -122,9 +122,6 @@ impl Engine {
         S: MigrationSource<Db> + Send + 'static,
     {
         let versions = migrate::run(&self.shared.endpoint, self.shared.config.wait, source).await?;
-        if let Some(latest) = versions.last() {
-            self.record_schema(latest).await.map_err(MigrateError::Unreachable)?;
-        }
         Ok(versions)
     }
 

@@ -99,14 +99,6 @@ impl UnitOfWork {
         self.run("ROLLBACK TO inner_point; RELEASE inner_point").await
     }
 
-    /// Keeps everything since the latest point, and forgets the point.
-    ///
-    /// # Errors
-    /// As any statement; there is none without a point.
-    pub async fn release_savepoint(&mut self) -> StoreResult<()> {
-        self.run("RELEASE inner_point").await
-    }
-
     async fn run(&mut self, sql: &str) -> StoreResult<()> {
         self.work.conn.batch_execute(sql).await.map_err(store_error)
     }

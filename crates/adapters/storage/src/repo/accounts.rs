@@ -21,27 +21,6 @@ use crate::models::{ApiKeyRow, BusinessRow, BusinessValues, Counter};
 use crate::schema::{api_keys, businesses, counters, deletions, webhook_queues};
 use crate::statement::RunQueryDsl;
 
-async fn credential(conn: &mut Conn, key: &KeyId) -> StoreResult<Option<StoredCredential>> {
-    let found = api_keys::table
-        .left_join(
-            businesses::table.on(businesses::id
-                .nullable()
-                .eq(api_keys::business_id)
-                .and(businesses::deleted.is_null())),
-        )
-        .filter(api_keys::id.eq(key.as_str()))
-        .select((ApiKeyRow::as_select(), Option::<BusinessRow>::as_select()))
-        .get_optional::<(ApiKeyRow, Option<BusinessRow>)>(conn)
-        .await?;
-    let read = |(key, business): (ApiKeyRow, Option<BusinessRow>)| {
-        Ok(StoredCredential {
-            key: read_key(key)?,
-            business: business.map(read_business).transpose()?.map(Arc::new),
-        })
-    };
-    found.map(read).transpose()
-}
-
 /// Returns the business, if it exists.
 pub(super) async fn business(conn: &mut Conn, id: BusinessId) -> StoreResult<Option<Business>> {
     let found = businesses::table
@@ -53,14 +32,6 @@ pub(super) async fn business(conn: &mut Conn, id: BusinessId) -> StoreResult<Opt
     found?.map(read_business).transpose()
 }
 
-async fn business_by_tag(conn: &mut Conn, tag: &str) -> StoreResult<Option<Business>> {
-    let query = businesses::table
-        .filter(businesses::tag.eq(tag))
-        .filter(businesses::deleted.is_null())
-        .select(BusinessRow::as_select());
-    query.get_optional(conn).await?.map(read_business).transpose()
-}
-
 async fn all_businesses(conn: &mut Conn) -> StoreResult<Vec<Business>> {
     let query = businesses::table
         .filter(businesses::deleted.is_null())
@@ -69,21 +40,27 @@ async fn all_businesses(conn: &mut Conn) -> StoreResult<Vec<Business>> {
     query.load(conn).await?.into_iter().map(read_business).collect()
 }
 
-async fn keys(conn: &mut Conn, business: Option<BusinessId>) -> StoreResult<Vec<ApiKey>> {
-    let query = api_keys::table
-        .order((api_keys::created.desc(), api_keys::id))
-        .select(ApiKeyRow::as_select());
-    let rows = match business {
-        Some(business) => query.filter(api_keys::business_id.eq(business.get())).load(conn).await,
-        None => query.load(conn).await,
-    };
-    rows?.into_iter().map(read_key).collect()
-}
-
 #[async_trait]
 impl<M: Mode> AccountReader for Session<M> {
     async fn credential(&mut self, key: &KeyId) -> StoreResult<Option<StoredCredential>> {
-        credential(self.conn().await?, key).await
+        let found = api_keys::table
+            .left_join(
+                businesses::table.on(businesses::id
+                    .nullable()
+                    .eq(api_keys::business_id)
+                    .and(businesses::deleted.is_null())),
+            )
+            .filter(api_keys::id.eq(key.as_str()))
+            .select((ApiKeyRow::as_select(), Option::<BusinessRow>::as_select()))
+            .get_optional::<(ApiKeyRow, Option<BusinessRow>)>(self.conn().await?)
+            .await?;
+        let read = |(key, business): (ApiKeyRow, Option<BusinessRow>)| {
+            Ok(StoredCredential {
+                key: read_key(key)?,
+                business: business.map(read_business).transpose()?.map(Arc::new),
+            })
+        };
+        found.map(read).transpose()
     }
 
     async fn business(&mut self, id: BusinessId) -> StoreResult<Option<Business>> {
@@ -91,7 +68,15 @@ impl<M: Mode> AccountReader for Session<M> {
     }
 
     async fn business_by_tag(&mut self, tag: &str) -> StoreResult<Option<Business>> {
-        business_by_tag(self.conn().await?, tag).await
+        let query = businesses::table
+            .filter(businesses::tag.eq(tag))
+            .filter(businesses::deleted.is_null())
+            .select(BusinessRow::as_select());
+        query
+            .get_optional(self.conn().await?)
+            .await?
+            .map(read_business)
+            .transpose()
     }
 
     async fn businesses(&mut self) -> StoreResult<Vec<Business>> {
@@ -99,7 +84,15 @@ impl<M: Mode> AccountReader for Session<M> {
     }
 
     async fn keys(&mut self, business: Option<BusinessId>) -> StoreResult<Vec<ApiKey>> {
-        keys(self.conn().await?, business).await
+        let conn = self.conn().await?;
+        let query = api_keys::table
+            .order((api_keys::created.desc(), api_keys::id))
+            .select(ApiKeyRow::as_select());
+        let rows = match business {
+            Some(business) => query.filter(api_keys::business_id.eq(business.get())).load(conn).await,
+            None => query.load(conn).await,
+        };
+        rows?.into_iter().map(read_key).collect()
     }
 }
 

@@ -254,26 +254,6 @@ async fn known(
     Ok(known.into_iter().map(ArticleId::new).collect())
 }
 
-async fn taken(
-    conn: &mut Conn,
-    business: BusinessId,
-    slugs: &[Slug],
-    except: Option<ArticleId>,
-) -> StoreResult<HashSet<Slug>> {
-    let texts: Vec<&str> = slugs.iter().map(|slug| &**slug).collect();
-    let rows: Vec<(i64, String)> = articles::table
-        .filter(articles::business_id.eq(business.get()))
-        .filter(articles::url.eq_any(texts))
-        .select((articles::id, articles::url))
-        .load(conn)
-        .await?;
-    let others = rows
-        .into_iter()
-        .filter(|(id, _)| except.map(ArticleId::get) != Some(*id));
-    let taken: HashSet<String> = others.map(|(_, url)| url).collect();
-    Ok(slugs.iter().filter(|slug| taken.contains(&***slug)).cloned().collect())
-}
-
 #[async_trait]
 impl<M: Mode> ArticleReader for Session<M> {
     async fn article(&mut self, business: BusinessId, id: ArticleId) -> StoreResult<Option<Article>> {
@@ -313,7 +293,18 @@ impl<M: Mode> ArticleReader for Session<M> {
         slugs: &[Slug],
         except: Option<ArticleId>,
     ) -> StoreResult<HashSet<Slug>> {
-        taken(self.conn().await?, business, slugs, except).await
+        let texts: Vec<&str> = slugs.iter().map(|slug| &**slug).collect();
+        let rows: Vec<(i64, String)> = articles::table
+            .filter(articles::business_id.eq(business.get()))
+            .filter(articles::url.eq_any(texts))
+            .select((articles::id, articles::url))
+            .load(self.conn().await?)
+            .await?;
+        let others = rows
+            .into_iter()
+            .filter(|(id, _)| except.map(ArticleId::get) != Some(*id));
+        let taken: HashSet<String> = others.map(|(_, url)| url).collect();
+        Ok(slugs.iter().filter(|slug| taken.contains(&***slug)).cloned().collect())
     }
 }
 

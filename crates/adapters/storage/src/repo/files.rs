@@ -76,15 +76,6 @@ impl TryFrom<FileRow> for StoredFile {
     }
 }
 
-async fn file(conn: &mut Conn, business: BusinessId, name: &FileName) -> StoreResult<Option<StoredFile>> {
-    let row: Option<FileRow> = files::table
-        .find((business.get(), name.as_str()))
-        .select(FileRow::as_select())
-        .get_optional(conn)
-        .await?;
-    row.map(StoredFile::try_from).transpose()
-}
-
 pub(super) async fn file_bytes(conn: &mut Conn, business: BusinessId) -> StoreResult<u64> {
     let bytes: Option<i64> = file_totals::table
         .find(business.get())
@@ -94,28 +85,15 @@ pub(super) async fn file_bytes(conn: &mut Conn, business: BusinessId) -> StoreRe
     u64::try_from(bytes.unwrap_or_default()).map_err(other)
 }
 
-async fn files_after(
-    conn: &mut Conn,
-    business: BusinessId,
-    after: Option<&FileName>,
-    limit: u32,
-) -> StoreResult<Vec<StoredFile>> {
-    let rows: Vec<FileRow> = files::table
-        .filter(files::business_id.eq(business.get()))
-        // No name comes before the empty one.
-        .filter(files::name.gt(after.map_or("", FileName::as_str)))
-        .order(files::name)
-        .limit(limit.into())
-        .select(FileRow::as_select())
-        .load(conn)
-        .await?;
-    rows.into_iter().map(StoredFile::try_from).collect()
-}
-
 #[async_trait]
 impl<M: Mode> FileReader for Session<M> {
     async fn file(&mut self, business: BusinessId, name: &FileName) -> StoreResult<Option<StoredFile>> {
-        file(self.conn().await?, business, name).await
+        let row: Option<FileRow> = files::table
+            .find((business.get(), name.as_str()))
+            .select(FileRow::as_select())
+            .get_optional(self.conn().await?)
+            .await?;
+        row.map(StoredFile::try_from).transpose()
     }
 
     async fn file_bytes(&mut self, business: BusinessId) -> StoreResult<u64> {
@@ -128,7 +106,16 @@ impl<M: Mode> FileReader for Session<M> {
         after: Option<&FileName>,
         limit: u32,
     ) -> StoreResult<Vec<StoredFile>> {
-        files_after(self.conn().await?, business, after, limit).await
+        let rows: Vec<FileRow> = files::table
+            .filter(files::business_id.eq(business.get()))
+            // No name comes before the empty one.
+            .filter(files::name.gt(after.map_or("", FileName::as_str)))
+            .order(files::name)
+            .limit(limit.into())
+            .select(FileRow::as_select())
+            .load(self.conn().await?)
+            .await?;
+        rows.into_iter().map(StoredFile::try_from).collect()
     }
 }
 

@@ -14,9 +14,9 @@ use forecourt_listings::{
 };
 use forecourt_vehicles::{Vehicle, VehicleFollower};
 
+use super::list;
 use super::owned::OwnedTable;
 use super::session::{Mode, Session, Write};
-use super::{Conn, list};
 use crate::statement::{MayScan as _, Prepare as _, RunQueryDsl, Sql, skip_locked};
 
 pub(super) const OWNED_TABLES: &[OwnedTable] = &[
@@ -277,66 +277,6 @@ async fn page(
     Ok(Page { items, next, total })
 }
 
-async fn listing(conn: &mut Conn, business: BusinessId, id: VehicleId, now: Timestamp) -> StoreResult<Option<Listing>> {
-    let row: Option<Row> = listings::table
-        .find((business.get(), id.get()))
-        .filter(
-            listings::expires
-                .is_null()
-                .or(listings::expires.assume_not_null().gt(now.epoch_seconds())),
-        )
-        .select((listings::id, listings::updated, listings::hash, listings::json))
-        .get_optional(conn)
-        .await?;
-    Ok(row.map(shown))
-}
-
-async fn manifest(
-    conn: &mut Conn,
-    business: BusinessId,
-    after: VehicleId,
-    now: Timestamp,
-    limit: u32,
-) -> StoreResult<Vec<ManifestEntry>> {
-    let rows: Vec<(i64, i64, String)> = listings::table
-        .filter(listings::business_id.eq(business.get()))
-        .filter(listings::id.gt(after.get()))
-        .filter(
-            listings::expires
-                .is_null()
-                .or(listings::expires.assume_not_null().gt(now.epoch_seconds())),
-        )
-        .order(listings::id)
-        .limit(limit.into())
-        .select((listings::id, listings::updated, listings::hash))
-        .load(conn)
-        .await?;
-    let entry = |(id, updated, hash)| ManifestEntry {
-        id: VehicleId::new(id),
-        updated: Timestamp::from_epoch_seconds(updated),
-        hash,
-    };
-    Ok(rows.into_iter().map(entry).collect())
-}
-
-async fn manifest_state(conn: &mut Conn, business: BusinessId, now: Timestamp) -> StoreResult<ManifestState> {
-    let mut state: Sql<(Nullable<BigInt>, BigInt)> = Sql::new("SELECT (SELECT writes FROM counters WHERE kind = ");
-    state
-        .bind(KIND)
-        .sql(" AND business_id = ")
-        .bind(business.get())
-        .sql("), (SELECT count(*) FROM listings WHERE business_id = ")
-        .bind(business.get())
-        .sql(" AND expires <= ")
-        .bind(now.epoch_seconds())
-        .sql(")");
-    let (revision, overdue): (Option<i64>, i64) = state.get_result(conn).await?;
-    Ok(ManifestState {
-        revision: revision.unwrap_or_default(),
-        overdue,
-    })
-}
-
 /// A listing, or a removal, with the number of its change.
 type ChangeRow = (i64, i64, i64, String, Option<String>, Option<String>);
 type ChangeRowType = (BigInt, BigInt, BigInt, Text, Nullable<Text>, Nullable<Text>);
@@ -360,54 +300,6 @@ fn change((sequence, id, at, word, hash, json): ChangeRow) -> StoreResult<Change
     Ok(Change { sequence, to })
 }
 
-async fn changes(
-    conn: &mut Conn,
-    business: BusinessId,
-    range: ChangeRange,
-    now: Timestamp,
-    limit: u32,
-) -> StoreResult<Vec<Change>> {
-    let ChangeRange {
-        after,
-        up_to,
-        with_removals,
-    } = range;
-    let mut rows: Sql<ChangeRowType> = Sql::new("SELECT * FROM (SELECT sequence, id, updated, '' AS word, hash, json");
-    let within = |rows: &mut Sql<ChangeRowType>, table: &str| {
-        rows.sql(&format!(" FROM {table} WHERE business_id = "))
-            .bind(business.get())
-            .sql(" AND sequence > ")
-            .bind(after)
-            .sql(" AND sequence <= ")
-            .bind(up_to);
-    };
-    within(&mut rows, "listings");
-    rows.sql(" AND (expires IS NULL OR expires > ")
-        .bind(now.epoch_seconds())
-        .sql(") ORDER BY sequence LIMIT ")
-        .bind(i64::from(limit))
-        .sql(") AS listed");
-    if with_removals {
-        rows.sql(" UNION ALL SELECT * FROM (SELECT sequence, id, at, reason AS word, NULL, NULL");
-        within(&mut rows, "listing_removals");
-        rows.sql(" ORDER BY sequence LIMIT ")
-            .bind(i64::from(limit))
-            .sql(") AS removed");
-    }
-    rows.sql(" ORDER BY sequence LIMIT ").bind(i64::from(limit));
-    let rows: Vec<ChangeRow> = rows.load(conn).await?;
-    rows.into_iter().map(change).collect()
-}
-
-async fn removals_kept_since(conn: &mut Conn, business: BusinessId) -> StoreResult<i64> {
-    let since: Option<i64> = listing_removals_kept::table
-        .find(business.get())
-        .select(listing_removals_kept::since)
-        .get_optional(conn)
-        .await?;
-    Ok(since.unwrap_or_default())
-}
-
 /// Appends the condition that a listing is the business's, and has not expired.
 fn live<T>(sql: &mut Sql<T>, business: BusinessId, now: Timestamp) {
     sql.sql(" FROM listings WHERE business_id = ").bind(business.get());
@@ -416,63 +308,24 @@ fn live<T>(sql: &mut Sql<T>, business: BusinessId, now: Timestamp) {
         .sql(")");
 }
 
-async fn ready_counts(conn: &mut Conn, business: BusinessId, now: Timestamp) -> StoreResult<Vec<ReadyCount>> {
-    let mut counts: Sql<(BigInt, BigInt)> = Sql::new("SELECT ready, count(*)");
-    live(&mut counts, business, now);
-    counts.sql(" GROUP BY ready");
-    let counts: Vec<(i64, i64)> = counts.may_scan(true).load(conn).await?;
-    let count = |(bits, listings)| ReadyCount {
-        ready: ready_for(bits),
-        listings,
-    };
-    Ok(counts.into_iter().map(count).collect())
-}
-
 fn ready_for(bits: i64) -> ReadyFor {
     ReadyFor::from_bits(u8::try_from(bits).unwrap_or_default())
-}
-
-async fn ready_listings(
-    conn: &mut Conn,
-    business: BusinessId,
-    feed: Feed,
-    now: Timestamp,
-) -> StoreResult<Vec<VehicleId>> {
-    let sets = (0..1_u8 << Feed::ALL.len()).filter(|bits| ReadyFor::from_bits(*bits).contains(feed));
-    let sets: Vec<String> = sets.map(|bits| bits.to_string()).collect();
-    let mut ids: Sql<BigInt> = Sql::new("SELECT id");
-    live(&mut ids, business, now);
-    ids.sql(&format!(" AND ready IN ({})", sets.join(", ")));
-    let mut ids: Vec<i64> = ids.may_scan(true).load(conn).await?;
-    ids.sort_unstable();
-    Ok(ids.into_iter().map(VehicleId::new).collect())
-}
-
-async fn listings_of(
-    conn: &mut Conn,
-    business: BusinessId,
-    ids: &[VehicleId],
-    now: Timestamp,
-) -> StoreResult<Vec<Listing>> {
-    let rows: Vec<Row> = listings::table
-        .filter(listings::business_id.eq(business.get()))
-        .filter(listings::id.eq_any(ids.iter().map(|id| id.get())))
-        .filter(
-            listings::expires
-                .is_null()
-                .or(listings::expires.assume_not_null().gt(now.epoch_seconds())),
-        )
-        .order(listings::id)
-        .select((listings::id, listings::updated, listings::hash, listings::json))
-        .load(conn)
-        .await?;
-    Ok(rows.into_iter().map(shown).collect())
 }
 
 #[async_trait]
 impl<M: Mode> ListingReader for Session<M> {
     async fn listing(&mut self, business: BusinessId, id: VehicleId, now: Timestamp) -> StoreResult<Option<Listing>> {
-        listing(self.conn().await?, business, id, now).await
+        let row: Option<Row> = listings::table
+            .find((business.get(), id.get()))
+            .filter(
+                listings::expires
+                    .is_null()
+                    .or(listings::expires.assume_not_null().gt(now.epoch_seconds())),
+            )
+            .select((listings::id, listings::updated, listings::hash, listings::json))
+            .get_optional(self.conn().await?)
+            .await?;
+        Ok(row.map(shown))
     }
 
     async fn listings(
@@ -492,11 +345,43 @@ impl<M: Mode> ListingReader for Session<M> {
         now: Timestamp,
         limit: u32,
     ) -> StoreResult<Vec<ManifestEntry>> {
-        manifest(self.conn().await?, business, after, now, limit).await
+        let rows: Vec<(i64, i64, String)> = listings::table
+            .filter(listings::business_id.eq(business.get()))
+            .filter(listings::id.gt(after.get()))
+            .filter(
+                listings::expires
+                    .is_null()
+                    .or(listings::expires.assume_not_null().gt(now.epoch_seconds())),
+            )
+            .order(listings::id)
+            .limit(limit.into())
+            .select((listings::id, listings::updated, listings::hash))
+            .load(self.conn().await?)
+            .await?;
+        let entry = |(id, updated, hash)| ManifestEntry {
+            id: VehicleId::new(id),
+            updated: Timestamp::from_epoch_seconds(updated),
+            hash,
+        };
+        Ok(rows.into_iter().map(entry).collect())
     }
 
     async fn manifest_state(&mut self, business: BusinessId, now: Timestamp) -> StoreResult<ManifestState> {
-        manifest_state(self.flushed_conn().await?, business, now).await
+        let mut state: Sql<(Nullable<BigInt>, BigInt)> = Sql::new("SELECT (SELECT writes FROM counters WHERE kind = ");
+        state
+            .bind(KIND)
+            .sql(" AND business_id = ")
+            .bind(business.get())
+            .sql("), (SELECT count(*) FROM listings WHERE business_id = ")
+            .bind(business.get())
+            .sql(" AND expires <= ")
+            .bind(now.epoch_seconds())
+            .sql(")");
+        let (revision, overdue): (Option<i64>, i64) = state.get_result(self.flushed_conn().await?).await?;
+        Ok(ManifestState {
+            revision: revision.unwrap_or_default(),
+            overdue,
+        })
     }
 
     async fn listing_changes(
@@ -506,15 +391,58 @@ impl<M: Mode> ListingReader for Session<M> {
         now: Timestamp,
         limit: u32,
     ) -> StoreResult<Vec<Change>> {
-        changes(self.conn().await?, business, range, now, limit).await
+        let ChangeRange {
+            after,
+            up_to,
+            with_removals,
+        } = range;
+        let mut rows: Sql<ChangeRowType> =
+            Sql::new("SELECT * FROM (SELECT sequence, id, updated, '' AS word, hash, json");
+        let within = |rows: &mut Sql<ChangeRowType>, table: &str| {
+            rows.sql(&format!(" FROM {table} WHERE business_id = "))
+                .bind(business.get())
+                .sql(" AND sequence > ")
+                .bind(after)
+                .sql(" AND sequence <= ")
+                .bind(up_to);
+        };
+        within(&mut rows, "listings");
+        rows.sql(" AND (expires IS NULL OR expires > ")
+            .bind(now.epoch_seconds())
+            .sql(") ORDER BY sequence LIMIT ")
+            .bind(i64::from(limit))
+            .sql(") AS listed");
+        if with_removals {
+            rows.sql(" UNION ALL SELECT * FROM (SELECT sequence, id, at, reason AS word, NULL, NULL");
+            within(&mut rows, "listing_removals");
+            rows.sql(" ORDER BY sequence LIMIT ")
+                .bind(i64::from(limit))
+                .sql(") AS removed");
+        }
+        rows.sql(" ORDER BY sequence LIMIT ").bind(i64::from(limit));
+        let rows: Vec<ChangeRow> = rows.load(self.conn().await?).await?;
+        rows.into_iter().map(change).collect()
     }
 
     async fn removals_kept_since(&mut self, business: BusinessId) -> StoreResult<i64> {
-        removals_kept_since(self.conn().await?, business).await
+        let since: Option<i64> = listing_removals_kept::table
+            .find(business.get())
+            .select(listing_removals_kept::since)
+            .get_optional(self.conn().await?)
+            .await?;
+        Ok(since.unwrap_or_default())
     }
 
     async fn ready_counts(&mut self, business: BusinessId, now: Timestamp) -> StoreResult<Vec<ReadyCount>> {
-        ready_counts(self.conn().await?, business, now).await
+        let mut counts: Sql<(BigInt, BigInt)> = Sql::new("SELECT ready, count(*)");
+        live(&mut counts, business, now);
+        counts.sql(" GROUP BY ready");
+        let counts: Vec<(i64, i64)> = counts.may_scan(true).load(self.conn().await?).await?;
+        let count = |(bits, listings)| ReadyCount {
+            ready: ready_for(bits),
+            listings,
+        };
+        Ok(counts.into_iter().map(count).collect())
     }
 
     async fn ready_listings(
@@ -523,7 +451,14 @@ impl<M: Mode> ListingReader for Session<M> {
         feed: Feed,
         now: Timestamp,
     ) -> StoreResult<Vec<VehicleId>> {
-        ready_listings(self.conn().await?, business, feed, now).await
+        let sets = (0..1_u8 << Feed::ALL.len()).filter(|bits| ReadyFor::from_bits(*bits).contains(feed));
+        let sets: Vec<String> = sets.map(|bits| bits.to_string()).collect();
+        let mut ids: Sql<BigInt> = Sql::new("SELECT id");
+        live(&mut ids, business, now);
+        ids.sql(&format!(" AND ready IN ({})", sets.join(", ")));
+        let mut ids: Vec<i64> = ids.may_scan(true).load(self.conn().await?).await?;
+        ids.sort_unstable();
+        Ok(ids.into_iter().map(VehicleId::new).collect())
     }
 
     async fn listings_of(
@@ -532,7 +467,19 @@ impl<M: Mode> ListingReader for Session<M> {
         ids: &[VehicleId],
         now: Timestamp,
     ) -> StoreResult<Vec<Listing>> {
-        listings_of(self.conn().await?, business, ids, now).await
+        let rows: Vec<Row> = listings::table
+            .filter(listings::business_id.eq(business.get()))
+            .filter(listings::id.eq_any(ids.iter().map(|id| id.get())))
+            .filter(
+                listings::expires
+                    .is_null()
+                    .or(listings::expires.assume_not_null().gt(now.epoch_seconds())),
+            )
+            .order(listings::id)
+            .select((listings::id, listings::updated, listings::hash, listings::json))
+            .load(self.conn().await?)
+            .await?;
+        Ok(rows.into_iter().map(shown).collect())
     }
 }
 

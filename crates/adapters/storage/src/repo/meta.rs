@@ -6,14 +6,12 @@ use diesel::prelude::*;
 use forecourt_kernel::{BusinessId, Clock, Epoch, StoreResult, Timestamp};
 
 use super::{Conn, Engine, UnitOfWork, dialect};
+use crate::DatabaseFacts;
 use crate::error::other;
 use crate::models::MetaRow;
 use crate::schema::forecourt_meta;
 use crate::statement::{RunQueryDsl, for_update};
-use crate::{DatabaseFacts, SchemaInfo, VERSION};
 
-const SCHEMA: &str = "schema";
-const MIGRATED_BY: &str = "migrated_by";
 const SECRET_PROOF: &str = "secret_proof";
 const INSTALLATION: &str = "installation";
 const EPOCH: &str = "epoch";
@@ -21,18 +19,6 @@ const TIMELINE: &str = "timeline";
 const LEAST_VERSION: &str = "least_version";
 
 impl Engine {
-    /// Returns the version of the schema, and of the server that made it.
-    ///
-    /// # Errors
-    /// `Other` on a database that was never migrated, `Unavailable` if it cannot be reached.
-    pub async fn schema(&self) -> StoreResult<SchemaInfo> {
-        let mut conn = self.read().await?;
-        Ok(SchemaInfo {
-            version: find(&mut conn, SCHEMA).await?,
-            migrated_by: find(&mut conn, MIGRATED_BY).await?,
-        })
-    }
-
     /// Begins a transaction for a session of the stores, unless the schema has become too new for this version to write to it.
     pub(super) async fn begin_writing(&self, business: Option<BusinessId>) -> StoreResult<UnitOfWork> {
         let mut session = self.begin_for(business).await?;
@@ -133,29 +119,12 @@ impl Engine {
         self.state().take_up(epoch);
         Ok(epoch)
     }
-
-    /// Notes that this server brought the schema to `version`.
-    pub(crate) async fn record_schema(&self, version: &str) -> StoreResult<()> {
-        let facts = [(SCHEMA, version), (MIGRATED_BY, VERSION)];
-        let mut session = self.begin().await?;
-        put(
-            &mut session,
-            facts
-                .map(|(key, value)| MetaRow {
-                    key: key.to_owned(),
-                    value: value.to_owned(),
-                })
-                .to_vec(),
-        )
-        .await?;
-        session.commit().await
-    }
 }
 
 /// Returns the facts of the database, or `None` if it has not been identified.
 async fn facts(conn: &mut Conn) -> StoreResult<Option<DatabaseFacts>> {
     let rows: Vec<(String, String)> = forecourt_meta::table
-        .filter(forecourt_meta::key.eq_any([INSTALLATION, EPOCH, TIMELINE, LEAST_VERSION]))
+        .filter(forecourt_meta::key.eq_any([INSTALLATION, EPOCH, TIMELINE]))
         .select((forecourt_meta::key, forecourt_meta::value))
         .load(conn)
         .await?;
@@ -167,7 +136,6 @@ async fn facts(conn: &mut Conn) -> StoreResult<Option<DatabaseFacts>> {
         installation,
         epoch: epoch_of(facts.get(EPOCH).map(String::as_str))?,
         timeline: facts.remove(TIMELINE),
-        least_version: facts.remove(LEAST_VERSION),
     }))
 }
 
@@ -210,14 +178,4 @@ async fn find(conn: &mut Conn, key: &str) -> StoreResult<Option<String>> {
         .select(forecourt_meta::value)
         .get_optional(conn)
         .await
-}
-
-/// Writes facts, each in place of the one with its key.
-async fn put(conn: &mut Conn, facts: Vec<MetaRow>) -> StoreResult<()> {
-    let keys: Vec<&str> = facts.iter().map(|fact| fact.key.as_str()).collect();
-    diesel::delete(forecourt_meta::table.filter(forecourt_meta::key.eq_any(keys)))
-        .execute(conn)
-        .await?;
-    dialect::insert_many!(conn, forecourt_meta::table, facts)?;
-    Ok(())
 }

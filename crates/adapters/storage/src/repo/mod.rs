@@ -12,8 +12,9 @@
 //! 2. subscriptions (`webhooks`), by business and id;
 //! 3. records that the request names or the erasure finds: contacts, leads, vehicles, invoices, test drives, other records; of
 //!    one kind by id;
-//! 4. the business's counters (`business_counters`), then those of a kind of record;
-//! 5. other rows of the business: those that refer to its records (`lead_vehicles`, `vehicle_facts` and their like), events;
+//! 4. the business's counters (`counters`), by the first of them;
+//! 5. other rows of the business: those that refer to its records (`lead_vehicles`, `vehicle_facts`, `listings` and their like),
+//!    articles, events;
 //! 6. deliveries, by business and id;
 //! 7. queues of deliveries, by business and webhook, as the last statement of a transaction.
 //!
@@ -21,8 +22,8 @@
 //! of several businesses are locked by business.
 //!
 //! The counters put the transactions of one business in sequence. So rows under 5 need no order of their own, provided that a
-//! transaction which locks any of them has the counters ([`Session::lock_counters`](session::Writing)). Transactions without
-//! them, and those over all businesses, lock only free rows and leave the rest for the next time (`skip_locked!`). A row that
+//! transaction which locks any of them has the counters ([`Session::lock_counters`](session::Session::lock_counters)). Transactions without
+//! them, and those over all businesses, lock only free rows and leave the rest for the next time (`skip_locked`). A row that
 //! refers to another one locks that too, with the weakest lock that the server has. A deleted row takes the rows along that refer
 //! to it.
 

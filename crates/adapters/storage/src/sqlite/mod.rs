@@ -115,9 +115,6 @@ impl Engine {
         let file = Arc::clone(&self.file);
         let done = spawn_blocking(move || migrate::run(&file));
         let versions = done.await.map_err(|failure| MigrateError::Failed(failure.into()))??;
-        if let Some(latest) = versions.last() {
-            self.record_schema(latest).await.map_err(MigrateError::Unreachable)?;
-        }
         Ok(versions)
     }
 

@@ -116,14 +116,6 @@ impl UnitOfWork {
         self.run(RELEASE)
     }
 
-    /// Keeps everything since the latest point, and forgets the point.
-    ///
-    /// # Errors
-    /// As any statement; there is none without a point.
-    pub async fn release_savepoint(&mut self) -> StoreResult<()> {
-        self.run(RELEASE)
-    }
-
     /// Has the next statements run on a thread that may block. All other writers wait for them.
     pub fn leave_thread(&mut self) {
         self.0.writer.conn.leave_thread();

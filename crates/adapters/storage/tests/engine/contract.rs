@@ -128,11 +128,8 @@ async fn savepoints_nest() {
         write(&mut session, 3, "inner").await.unwrap();
         session.rollback_to_savepoint().await.unwrap();
         write(&mut session, 4, "outer again").await.unwrap();
-        session.release_savepoint().await.unwrap();
-        session.savepoint().await.unwrap();
-        write(&mut session, 5, "undone").await.unwrap();
         session.rollback_to_savepoint().await.unwrap();
-        assert!(session.release_savepoint().await.is_err(), "no savepoint is left");
+        assert!(session.rollback_to_savepoint().await.is_err(), "no savepoint is left");
         drop(session);
         assert!(ids(&engine).await.is_empty());
 
@@ -142,7 +139,6 @@ async fn savepoints_nest() {
         session.savepoint().await.unwrap();
         write(&mut session, 2, "two").await.unwrap();
         session.rollback_to_savepoint().await.unwrap();
-        session.release_savepoint().await.unwrap();
         session.commit().await.unwrap();
         assert_eq!(ids(&engine).await, [1]);
     })
@@ -206,9 +202,6 @@ async fn servers_that_start_together_migrate_once() {
 
         let storage = Storage::open(&impatient(&url)).await.unwrap();
         assert!(storage.migrate().await.unwrap().is_empty());
-        let schema = storage.schema().await.unwrap();
-        assert_eq!(schema.version.as_ref(), ran[0].last());
-        assert_eq!(schema.migrated_by.as_deref(), Some(env!("CARGO_PKG_VERSION")));
         storage.ping().await.unwrap();
     })
     .await;
@@ -276,7 +269,9 @@ async fn the_database_of_another_program_is_left_alone() {
             matches!(&refusal, MigrateError::NotOurs(version) if version == "20200101000000"),
             "{refusal:?}"
         );
-        assert!(storage.schema().await.is_err(), "nothing was created");
+        let mut reader = engine_of(storage).read().await.unwrap();
+        let look = reader.batch_execute("SELECT 1 FROM forecourt_meta").await;
+        assert!(look.is_err(), "nothing was created");
     })
     .await;
 }

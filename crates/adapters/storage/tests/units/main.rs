@@ -10,6 +10,7 @@
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
+mod add_a_query;
 #[path = "../../src/config.rs"]
 mod config;
 #[path = "../../src/error.rs"]

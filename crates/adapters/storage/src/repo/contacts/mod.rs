@@ -76,7 +76,47 @@ impl<M: Mode> ContactReader for Session<M> {
     }
 
     async fn contact_like(&mut self, business: BusinessId, probe: &DuplicateProbe) -> StoreResult<Option<ContactId>> {
-        like(self.conn().await?, business, probe).await
+        let conn = self.conn().await?;
+        macro_rules! by {
+            ($column:expr, $value:expr) => {
+                contacts::table
+                    .filter(contacts::business_id.eq(business.get()))
+                    .filter($column.eq($value))
+                    .order(($column, contacts::id))
+                    .limit(1)
+                    .select(contacts::id)
+                    .get_optional::<i64>(conn)
+                    .await?
+            };
+        }
+        let found = match probe {
+            DuplicateProbe::Email(email) => by!(contacts::email_folded, email),
+            DuplicateProbe::Phone(phone) => {
+                let by_telephone = by!(contacts::telephone.assume_not_null(), phone.as_str());
+                let by_mobile = by!(contacts::mobile.assume_not_null(), phone.as_str());
+                by_telephone.into_iter().chain(by_mobile).min()
+            }
+            DuplicateProbe::Name(name) => by!(contacts::name_key, name),
+            DuplicateProbe::Company(company) => by!(contacts::company_key, company),
+            DuplicateProbe::Vat(vat) => by!(contacts::vat_key, vat),
+            DuplicateProbe::Address(address) => {
+                let of_business = contacts::table.filter(contacts::business_id.eq(business.get()));
+                let conditions = at_address(address);
+                let matching = conditions
+                    .into_iter()
+                    .fold(of_business.into_boxed::<Db>(), |query, condition| {
+                        query.filter(condition)
+                    });
+                matching
+                    // Not the id itself: otherwise the planner might read all contacts in its order.
+                    .order((contacts::id + 0).asc())
+                    .limit(1)
+                    .select(contacts::id)
+                    .get_optional::<i64>(conn)
+                    .await?
+            }
+        };
+        Ok(found.map(ContactId::new))
     }
 
     async fn contact_notes(
@@ -122,7 +162,21 @@ impl<M: Mode> ContactReader for Session<M> {
         after: LeadId,
         catalogue: &Catalogue,
     ) -> StoreResult<Vec<LinkedLead>> {
-        linked_leads(self.conn().await?, business, id, after, catalogue).await
+        let rows: Vec<LeadRow> = leads::table
+            .filter(leads::business_id.eq(business.get()))
+            .filter(leads::contact.assume_not_null().eq(id.get()))
+            .filter(leads::id.gt(after.get()))
+            .order((leads::contact, leads::id))
+            .limit(TRACES_AT_ONCE)
+            .select(LeadRow::as_select())
+            .load(self.conn().await?)
+            .await?;
+        let shown = |row: LeadRow| {
+            let lead = Lead::try_from(row)?;
+            let shown = serde_json::value::to_raw_value(&FullLead::new(&lead, catalogue)).map_err(other)?;
+            Ok(LinkedLead { id: lead.id, shown })
+        };
+        rows.into_iter().map(shown).collect()
     }
 
     async fn contact_events(
@@ -284,50 +338,6 @@ fn bytes_of_notes() -> SqlLiteral<BigInt> {
     sql::<BigInt>("sum(octet_length(contact_notes.note))")
 }
 
-/// Returns the first contact that `probe` matches.
-async fn like(conn: &mut Conn, business: BusinessId, probe: &DuplicateProbe) -> StoreResult<Option<ContactId>> {
-    macro_rules! by {
-        ($column:expr, $value:expr) => {
-            contacts::table
-                .filter(contacts::business_id.eq(business.get()))
-                .filter($column.eq($value))
-                .order(($column, contacts::id))
-                .limit(1)
-                .select(contacts::id)
-                .get_optional::<i64>(conn)
-                .await?
-        };
-    }
-    let found = match probe {
-        DuplicateProbe::Email(email) => by!(contacts::email_folded, email),
-        DuplicateProbe::Phone(phone) => {
-            let by_telephone = by!(contacts::telephone.assume_not_null(), phone.as_str());
-            let by_mobile = by!(contacts::mobile.assume_not_null(), phone.as_str());
-            by_telephone.into_iter().chain(by_mobile).min()
-        }
-        DuplicateProbe::Name(name) => by!(contacts::name_key, name),
-        DuplicateProbe::Company(company) => by!(contacts::company_key, company),
-        DuplicateProbe::Vat(vat) => by!(contacts::vat_key, vat),
-        DuplicateProbe::Address(address) => {
-            let of_business = contacts::table.filter(contacts::business_id.eq(business.get()));
-            let conditions = at_address(address);
-            let matching = conditions
-                .into_iter()
-                .fold(of_business.into_boxed::<Db>(), |query, condition| {
-                    query.filter(condition)
-                });
-            matching
-                // Not the id itself: otherwise the planner might read all contacts in its order.
-                .order((contacts::id + 0).asc())
-                .limit(1)
-                .select(contacts::id)
-                .get_optional::<i64>(conn)
-                .await?
-        }
-    };
-    Ok(found.map(ContactId::new))
-}
-
 /// Returns up to two contacts that have an email or a number of a lead's. If they are locked, they are not deleted before the
 /// transaction ends.
 pub(super) async fn of_sender(
@@ -455,31 +465,6 @@ async fn blocked(
 
 /// The number of linked leads, or of events, that are read at once.
 const TRACES_AT_ONCE: i64 = 25;
-
-/// Returns the next few leads after `after` that are linked to a contact.
-async fn linked_leads(
-    conn: &mut Conn,
-    business: BusinessId,
-    id: ContactId,
-    after: LeadId,
-    catalogue: &Catalogue,
-) -> StoreResult<Vec<LinkedLead>> {
-    let rows: Vec<LeadRow> = leads::table
-        .filter(leads::business_id.eq(business.get()))
-        .filter(leads::contact.assume_not_null().eq(id.get()))
-        .filter(leads::id.gt(after.get()))
-        .order((leads::contact, leads::id))
-        .limit(TRACES_AT_ONCE)
-        .select(LeadRow::as_select())
-        .load(conn)
-        .await?;
-    let shown = |row: LeadRow| {
-        let lead = Lead::try_from(row)?;
-        let shown = serde_json::value::to_raw_value(&FullLead::new(&lead, catalogue)).map_err(other)?;
-        Ok(LinkedLead { id: lead.id, shown })
-    };
-    rows.into_iter().map(shown).collect()
-}
 
 /// Returns the next few of a contact's events after `after`.
 async fn past_events(

@@ -9,9 +9,9 @@ use forecourt_invoices::{
 };
 use forecourt_kernel::{BusinessId, ContactId, StoreResult, Timestamp, Version};
 
+use super::Db;
 use super::owned::OwnedTable;
 use super::session::{Mode, Read, Session, Write};
-use super::{Conn, Db};
 use crate::error::other;
 use crate::statement::{Prepare as _, RunQueryDsl, for_no_key_update};
 
@@ -83,34 +83,25 @@ impl TryFrom<InvoiceRow> for Invoice {
     }
 }
 
-async fn invoice(conn: &mut Conn, business: BusinessId, id: InvoiceId) -> StoreResult<Option<Invoice>> {
-    let query = invoices::table.find((business.get(), id.get()));
-    let row: Option<InvoiceRow> = query.select(InvoiceRow::as_select()).get_optional(conn).await?;
-    row.map(Invoice::try_from).transpose()
-}
-
-async fn invoice_by_number(
-    conn: &mut Conn,
-    business: BusinessId,
-    number: InvoiceNumber,
-) -> StoreResult<Option<Invoice>> {
-    let row: Option<InvoiceRow> = invoices::table
-        .filter(invoices::business_id.eq(business.get()))
-        .filter(invoices::number.eq(number.get()))
-        .select(InvoiceRow::as_select())
-        .get_optional(conn)
-        .await?;
-    row.map(Invoice::try_from).transpose()
-}
-
 #[async_trait]
 impl<M: Mode> InvoiceReader for Session<M> {
     async fn invoice(&mut self, business: BusinessId, id: InvoiceId) -> StoreResult<Option<Invoice>> {
-        invoice(self.conn().await?, business, id).await
+        let query = invoices::table.find((business.get(), id.get()));
+        let row: Option<InvoiceRow> = query
+            .select(InvoiceRow::as_select())
+            .get_optional(self.conn().await?)
+            .await?;
+        row.map(Invoice::try_from).transpose()
     }
 
     async fn invoice_by_number(&mut self, business: BusinessId, number: InvoiceNumber) -> StoreResult<Option<Invoice>> {
-        invoice_by_number(self.conn().await?, business, number).await
+        let row: Option<InvoiceRow> = invoices::table
+            .filter(invoices::business_id.eq(business.get()))
+            .filter(invoices::number.eq(number.get()))
+            .select(InvoiceRow::as_select())
+            .get_optional(self.conn().await?)
+            .await?;
+        row.map(Invoice::try_from).transpose()
     }
 }
 

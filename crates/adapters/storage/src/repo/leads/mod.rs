@@ -42,14 +42,6 @@ pub(super) const OWNED_TABLES: &[OwnedTable] = &[
     OwnedTable::new("leads", "id", 10),
 ];
 
-async fn lead(conn: &mut Conn, business: BusinessId, id: LeadId) -> StoreResult<Option<Lead>> {
-    let query = leads::table
-        .find((business.get(), id.get()))
-        .select(LeadRow::as_select());
-    let row = query.get_optional(conn).await;
-    row?.map(Lead::try_from).transpose()
-}
-
 /// Returns the page without leads that a filter by a contact gets while that is erased: records are still linked to it.
 async fn nothing_while_erased<T>(
     session: &mut Session<impl Mode>,
@@ -64,7 +56,11 @@ async fn nothing_while_erased<T>(
 #[async_trait]
 impl<M: Mode> LeadReader for Session<M> {
     async fn lead(&mut self, business: BusinessId, id: LeadId) -> StoreResult<Option<Lead>> {
-        lead(self.flushed_conn().await?, business, id).await
+        let query = leads::table
+            .find((business.get(), id.get()))
+            .select(LeadRow::as_select());
+        let row = query.get_optional(self.flushed_conn().await?).await;
+        row?.map(Lead::try_from).transpose()
     }
 
     async fn leads(

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use super::owned::OwnedTable;
 use super::session::{Mode, Read, Session, Write};
-use super::{Conn, Db, list};
+use super::{Db, list};
 use crate::error::other;
 use crate::selection::{RecordKind, Selection};
 use crate::statement::{MayScan as _, Prepare as _, RunQueryDsl, for_no_key_update};
@@ -128,16 +128,15 @@ async fn page(
     Page::of(rows?, request, total, |row: &ReviewRow| row.id).try_map(Review::try_from)
 }
 
-async fn review(conn: &mut Conn, business: BusinessId, id: ReviewId) -> StoreResult<Option<Review>> {
-    let query = reviews::table.find((business.get(), id.get()));
-    let row: Option<ReviewRow> = query.select(ReviewRow::as_select()).get_optional(conn).await?;
-    row.map(Review::try_from).transpose()
-}
-
 #[async_trait]
 impl<M: Mode> ReviewReader for Session<M> {
     async fn review(&mut self, business: BusinessId, id: ReviewId) -> StoreResult<Option<Review>> {
-        review(self.conn().await?, business, id).await
+        let query = reviews::table.find((business.get(), id.get()));
+        let row: Option<ReviewRow> = query
+            .select(ReviewRow::as_select())
+            .get_optional(self.conn().await?)
+            .await?;
+        row.map(Review::try_from).transpose()
     }
 
     async fn reviews(

@@ -81,36 +81,9 @@ fn of_vehicle(business: BusinessId, vehicle: VehicleId) -> _ {
         .filter(vehicle_documents::vehicle.eq(vehicle))
 }
 
-async fn document(
-    conn: &mut Conn,
-    business: BusinessId,
-    vehicle: VehicleId,
-    id: VehicleDocumentId,
-) -> StoreResult<Option<VehicleDocument>> {
-    let row: Option<DocumentRow> = vehicle_documents::table
-        .find((business.get(), id.get()))
-        .filter(vehicle_documents::vehicle.eq(vehicle.get()))
-        .select(DocumentRow::as_select())
-        .get_optional(conn)
-        .await?;
-    row.map(VehicleDocument::try_from).transpose()
-}
-
 async fn count(conn: &mut Conn, business: BusinessId, vehicle: VehicleId) -> StoreResult<i64> {
     let count = of_vehicle(business, vehicle).count();
     count.get_result(conn).await
-}
-
-async fn page(
-    conn: &mut Conn,
-    business: BusinessId,
-    vehicle: VehicleId,
-    request: &PageRequest,
-) -> StoreResult<Page<VehicleDocument>> {
-    let all = || of_vehicle(business, vehicle).into_boxed::<Db>();
-    let order = (vehicle_documents::vehicle.desc(), vehicle_documents::id.desc());
-    let page = page_of!(conn, request, DocumentRow, all, vehicle_documents::id, order, false);
-    page.try_map(VehicleDocument::try_from)
 }
 
 #[async_trait]
@@ -121,7 +94,13 @@ impl<M: Mode> VehicleDocumentReader for Session<M> {
         vehicle: VehicleId,
         id: VehicleDocumentId,
     ) -> StoreResult<Option<VehicleDocument>> {
-        document(self.conn().await?, business, vehicle, id).await
+        let row: Option<DocumentRow> = vehicle_documents::table
+            .find((business.get(), id.get()))
+            .filter(vehicle_documents::vehicle.eq(vehicle.get()))
+            .select(DocumentRow::as_select())
+            .get_optional(self.conn().await?)
+            .await?;
+        row.map(VehicleDocument::try_from).transpose()
     }
 
     async fn vehicle_documents(
@@ -130,7 +109,11 @@ impl<M: Mode> VehicleDocumentReader for Session<M> {
         vehicle: VehicleId,
         request: &PageRequest,
     ) -> StoreResult<Page<VehicleDocument>> {
-        page(self.conn().await?, business, vehicle, request).await
+        let conn = self.conn().await?;
+        let all = || of_vehicle(business, vehicle).into_boxed::<Db>();
+        let order = (vehicle_documents::vehicle.desc(), vehicle_documents::id.desc());
+        let page = page_of!(conn, request, DocumentRow, all, vehicle_documents::id, order, false);
+        page.try_map(VehicleDocument::try_from)
     }
 }
 

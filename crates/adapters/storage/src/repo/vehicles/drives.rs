@@ -114,23 +114,6 @@ async fn active_drive<L: Lock>(
     row.map(signed).transpose()
 }
 
-/// Returns the drive of a vehicle by its code.
-async fn of_code(
-    conn: &mut Conn,
-    business: BusinessId,
-    vehicle: VehicleId,
-    code: &DriveCode,
-) -> StoreResult<Option<TestDrive>> {
-    let row = vehicle_drives::table
-        .filter(vehicle_drives::business_id.eq(business.get()))
-        .filter(vehicle_drives::code.eq(code.as_str()))
-        .filter(vehicle_drives::vehicle.eq(vehicle.get()))
-        .select((DriveRow::as_select(), vehicle_drives::signature))
-        .get_optional(conn)
-        .await;
-    row?.map(signed).transpose()
-}
-
 /// Returns a drive without its signature.
 pub(in super::super) async fn drive(
     conn: &mut Conn,
@@ -150,66 +133,6 @@ fn bytes(view: View) -> SqlLiteral<Integer> {
     sql(match view {
         View::Simple => "octet_length(document)",
         View::Full => "octet_length(document) + coalesce(octet_length(signature), 0)",
-    })
-}
-
-async fn page(
-    conn: &mut Conn,
-    business: BusinessId,
-    vehicle: VehicleId,
-    request: &PageRequest,
-    view: View,
-) -> StoreResult<Page<TestDrive>> {
-    let all = || {
-        vehicle_drives::table
-            .filter(vehicle_drives::business_id.eq(business.get()))
-            .filter(vehicle_drives::vehicle.eq(vehicle.get()))
-            .into_boxed::<Db>()
-    };
-    let total = match request.position {
-        Position::Number(_) => Some(all().count().get_result(conn).await?),
-        Position::After(_) => None,
-    };
-    let mut query = all();
-    if let Position::After(cursor) = &request.position {
-        query = query.filter(vehicle_drives::id.lt(cursor.id()));
-    }
-    let sizes: Vec<(i64, i32)> = query
-        .order((vehicle_drives::vehicle.desc(), vehicle_drives::id.desc()))
-        .limit(request.wanted())
-        .offset(request.offset().unwrap_or_default())
-        .select((vehicle_drives::id, bytes(view)))
-        .load(conn)
-        .await?;
-    let (shown, _) = sizes.split_at(sizes.len().min(request.per_page as usize));
-    let last = within_bytes(shown);
-    let shown: Vec<i64> = shown
-        .iter()
-        .map(|(id, _)| *id)
-        .filter(|id| last.is_some_and(|last| *id >= last))
-        .collect();
-    let next = last
-        .filter(|_| shown.len() < sizes.len())
-        .map(|last| Cursor::at([last]));
-    let rows = vehicle_drives::table
-        .filter(vehicle_drives::business_id.eq(business.get()))
-        .filter(vehicle_drives::id.eq_any(shown))
-        .order(vehicle_drives::id.desc());
-    let items: StoreResult<Vec<TestDrive>> = match view {
-        View::Simple => {
-            let rows: Vec<DriveRow> = rows.select(DriveRow::as_select()).load(conn).await?;
-            rows.into_iter().map(TestDrive::try_from).collect()
-        }
-        View::Full => {
-            let rows = rows.select((DriveRow::as_select(), vehicle_drives::signature));
-            let rows: Vec<(DriveRow, Option<String>)> = rows.load(conn).await?;
-            rows.into_iter().map(signed).collect()
-        }
-    };
-    Ok(Page {
-        items: items?,
-        next,
-        total,
     })
 }
 
@@ -247,7 +170,14 @@ impl<M: Mode> TestDriveReader for Session<M> {
         vehicle: VehicleId,
         code: &DriveCode,
     ) -> StoreResult<Option<TestDrive>> {
-        of_code(self.conn().await?, business, vehicle, code).await
+        let row = vehicle_drives::table
+            .filter(vehicle_drives::business_id.eq(business.get()))
+            .filter(vehicle_drives::code.eq(code.as_str()))
+            .filter(vehicle_drives::vehicle.eq(vehicle.get()))
+            .select((DriveRow::as_select(), vehicle_drives::signature))
+            .get_optional(self.conn().await?)
+            .await;
+        row?.map(signed).transpose()
     }
 
     async fn drives(
@@ -257,7 +187,58 @@ impl<M: Mode> TestDriveReader for Session<M> {
         request: &PageRequest,
         view: View,
     ) -> StoreResult<Page<TestDrive>> {
-        page(self.conn().await?, business, vehicle, request, view).await
+        let conn = self.conn().await?;
+        let all = || {
+            vehicle_drives::table
+                .filter(vehicle_drives::business_id.eq(business.get()))
+                .filter(vehicle_drives::vehicle.eq(vehicle.get()))
+                .into_boxed::<Db>()
+        };
+        let total = match request.position {
+            Position::Number(_) => Some(all().count().get_result(conn).await?),
+            Position::After(_) => None,
+        };
+        let mut query = all();
+        if let Position::After(cursor) = &request.position {
+            query = query.filter(vehicle_drives::id.lt(cursor.id()));
+        }
+        let sizes: Vec<(i64, i32)> = query
+            .order((vehicle_drives::vehicle.desc(), vehicle_drives::id.desc()))
+            .limit(request.wanted())
+            .offset(request.offset().unwrap_or_default())
+            .select((vehicle_drives::id, bytes(view)))
+            .load(conn)
+            .await?;
+        let (shown, _) = sizes.split_at(sizes.len().min(request.per_page as usize));
+        let last = within_bytes(shown);
+        let shown: Vec<i64> = shown
+            .iter()
+            .map(|(id, _)| *id)
+            .filter(|id| last.is_some_and(|last| *id >= last))
+            .collect();
+        let next = last
+            .filter(|_| shown.len() < sizes.len())
+            .map(|last| Cursor::at([last]));
+        let rows = vehicle_drives::table
+            .filter(vehicle_drives::business_id.eq(business.get()))
+            .filter(vehicle_drives::id.eq_any(shown))
+            .order(vehicle_drives::id.desc());
+        let items: StoreResult<Vec<TestDrive>> = match view {
+            View::Simple => {
+                let rows: Vec<DriveRow> = rows.select(DriveRow::as_select()).load(conn).await?;
+                rows.into_iter().map(TestDrive::try_from).collect()
+            }
+            View::Full => {
+                let rows = rows.select((DriveRow::as_select(), vehicle_drives::signature));
+                let rows: Vec<(DriveRow, Option<String>)> = rows.load(conn).await?;
+                rows.into_iter().map(signed).collect()
+            }
+        };
+        Ok(Page {
+            items: items?,
+            next,
+            total,
+        })
     }
 
     async fn driver(&mut self, business: BusinessId, contact: ContactId) -> StoreResult<Option<Driver>> {

@@ -71,7 +71,23 @@ impl<M: Mode> WebhookReader for Session<M> {
         after: EventSequence,
         limit: u32,
     ) -> StoreResult<Vec<EventHead>> {
-        heads(self.flushed_conn().await?, business, after, limit).await
+        let rows: Vec<(i64, String, i64, i64)> = events::table
+            .filter(events::business_id.eq(business.get()))
+            .filter(events::sequence.gt(after.0))
+            .order(events::sequence)
+            .limit(limit.into())
+            .select((events::sequence, events::name, events::record, events::created))
+            .load(self.flushed_conn().await?)
+            .await?;
+        let head = |(sequence, name, record, created): (i64, String, i64, i64)| {
+            Ok(EventHead {
+                sequence: EventSequence(sequence),
+                name: name.parse().map_err(other)?,
+                record,
+                at: Timestamp::from_epoch_seconds(created),
+            })
+        };
+        rows.into_iter().map(head).collect()
     }
 
     async fn latest_event(&mut self, business: BusinessId) -> StoreResult<EventSequence> {
@@ -79,7 +95,15 @@ impl<M: Mode> WebhookReader for Session<M> {
     }
 
     async fn log_extent(&mut self, business: BusinessId) -> StoreResult<LogExtent> {
-        log_extent(self.flushed_conn().await?, business).await
+        let conn = self.flushed_conn().await?;
+        let oldest = first_behind(conn, business.get(), 0).await?;
+        // In this order: the events that were read before are no later.
+        let latest = latest(conn, business).await?;
+        let next = latest.0.saturating_add(1);
+        Ok(LogExtent {
+            oldest: EventSequence(oldest.map_or(next, |(sequence, _)| sequence)),
+            latest,
+        })
     }
 }
 
@@ -179,38 +203,6 @@ pub(super) async fn delivery(
         }
     }
     Delivery::try_from(row).map(Some)
-}
-
-async fn log_extent(conn: &mut Conn, business: BusinessId) -> StoreResult<LogExtent> {
-    let oldest = first_behind(conn, business.get(), 0).await?;
-    // In this order: the events that were read before are no later.
-    let latest = latest(conn, business).await?;
-    let next = latest.0.saturating_add(1);
-    Ok(LogExtent {
-        oldest: EventSequence(oldest.map_or(next, |(sequence, _)| sequence)),
-        latest,
-    })
-}
-
-/// Returns the first events after `after` without their data.
-async fn heads(conn: &mut Conn, business: BusinessId, after: EventSequence, limit: u32) -> StoreResult<Vec<EventHead>> {
-    let rows: Vec<(i64, String, i64, i64)> = events::table
-        .filter(events::business_id.eq(business.get()))
-        .filter(events::sequence.gt(after.0))
-        .order(events::sequence)
-        .limit(limit.into())
-        .select((events::sequence, events::name, events::record, events::created))
-        .load(conn)
-        .await?;
-    let head = |(sequence, name, record, created): (i64, String, i64, i64)| {
-        Ok(EventHead {
-            sequence: EventSequence(sequence),
-            name: name.parse().map_err(other)?,
-            record,
-            at: Timestamp::from_epoch_seconds(created),
-        })
-    };
-    rows.into_iter().map(head).collect()
 }
 
 async fn log(
