@@ -244,7 +244,7 @@ async fn the_start_names_the_database_file() {
 #[tokio::test]
 async fn every_command_has_a_help() {
     let installation = Installation::new(Engine::Sqlite).await;
-    let commands: [&[&str]; 10] = [
+    let commands: [&[&str]; 11] = [
         &[],
         &["serve"],
         &["migrate"],
@@ -254,6 +254,7 @@ async fn every_command_has_a_help() {
         &["sample"],
         &["listen"],
         &["completions"],
+        &["man"],
         &["openapi"],
     ];
     for command in commands {

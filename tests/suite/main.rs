@@ -91,6 +91,7 @@ mod sample;
 mod scopes;
 mod secrets;
 mod servers;
+mod service_manager;
 mod settings;
 mod shutdown;
 mod slow_clients;

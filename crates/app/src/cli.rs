@@ -171,6 +171,15 @@ Examples:
         /// The shell
         shell: Shell,
     },
+    /// Write the manual pages of the command line, for man(1)
+    #[command(after_help = "\
+Example:
+  forecourt man /usr/local/share/man/man1")]
+    Man {
+        /// The folder to write into: one page for each command
+        #[arg(value_hint = ValueHint::DirPath)]
+        folder: PathBuf,
+    },
     /// Print the OpenAPI document of the API
     #[command(after_help = "\
 Example:

@@ -13,6 +13,7 @@ mod mail_kinds;
 mod output;
 mod progress;
 mod sample;
+mod service_manager;
 mod settings;
 mod shutdown;
 mod system;

@@ -1,6 +1,6 @@
 //! The reasons why a command failed, each as one line for the operator.
 
-use std::io;
+use std::{io, path::PathBuf};
 
 use forecourt_accounts::KeyId;
 use forecourt_files::FileStoreError;
@@ -39,6 +39,14 @@ pub(crate) enum CommandError {
     /// The business's file cannot be used.
     #[error(transparent)]
     File(#[from] FileError),
+    /// The manual pages cannot be written.
+    #[error("the manual pages cannot be written into {folder}")]
+    Manual {
+        /// Their folder.
+        folder: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
     /// The data for trying the API is invalid.
     #[error("the sample dealership cannot be made")]
     Demo(#[source] BoxError),

@@ -10,6 +10,7 @@ mod key;
 mod lead;
 mod listen;
 mod listings;
+mod manual;
 mod sample;
 mod serve;
 
@@ -40,9 +41,11 @@ const COMMAND_LOG: &str = "warn";
 /// [`CommandError`], not reported yet.
 pub(crate) fn run(cli: Cli, options: Options) -> Result<(), CommandError> {
     let Cli { config, command } = cli;
-    if let Command::Completions { shell } = command {
-        // A shell that starts has no settings to validate.
-        return completions::run(shell);
+    match command {
+        // A shell that starts has no settings to validate, nor has a machine on which the program is packaged.
+        Command::Completions { shell } => return completions::run(shell),
+        Command::Man { folder } => return manual::run(&folder),
+        _ => {}
     }
     let settings = Settings::load(Sources {
         options,
@@ -82,6 +85,7 @@ async fn dispatch(command: Command, settings: Settings) -> Result<(), CommandErr
         Command::Epoch(EpochCommand::Raise { format }) => epoch::raise(&settings, format).await,
         Command::Listen(args) => listen::run(args).await,
         Command::Completions { shell } => completions::run(shell),
+        Command::Man { folder } => manual::run(&folder),
         Command::Openapi => Ok(output::text(&wiring::openapi(&settings)?)?),
     }
 }

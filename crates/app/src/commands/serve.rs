@@ -10,6 +10,7 @@ use crate::{
     background::{self, Background, DeliveryBuffer, PurgePause},
     demo,
     output::chain,
+    service_manager::ServiceManager,
     settings::Settings,
     shutdown::{Shutdown, Signals, shutdown},
     system::{SystemClock, SystemRandom},
@@ -98,16 +99,23 @@ pub(super) async fn serve(settings: &Settings, with_demo: bool) -> Result<(), Co
     let (sending_trigger, sending_ends) = shutdown();
     let mut background = Background::start(&ports, storage, sending, &ends, sending_ends, metrics.is_some());
     if let Some(metrics) = metrics {
-        tokio::spawn(fold(metrics, ends));
+        tokio::spawn(fold(metrics, ends.clone()));
     }
     let base_url = settings.base_url(running.address());
     log_addresses(settings, &running, &base_url, &facts);
+    let manager = Arc::new(ServiceManager::from_environment());
+    manager.ready(running.address());
+    tokio::spawn({
+        let (manager, address, ends) = (Arc::clone(&manager), running.address(), ends.clone());
+        async move { manager.feed(address, ends).await }
+    });
     if let Some(Err(error)) = demo.map(|demo| demo.print(&base_url)) {
         tracing::warn!(error = chain(&error), "the requests to try could not be printed");
     }
 
     let signal = signals.next().await;
     tracing::info!("{signal}: no new requests; finishing those that were accepted");
+    manager.stopping();
     trigger.pull();
     let stopped = async {
         // First everything that may commit ends, then the sender: so it is notified of every commit, and gives back the
