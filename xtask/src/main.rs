@@ -13,6 +13,7 @@ mod ci;
 mod clients;
 mod codegen;
 mod deny;
+mod deploy;
 mod dist;
 mod domain_crates;
 mod error;
@@ -49,6 +50,7 @@ const TASKS: &[Task] = &[
     lead_model::TASK,
     bench::TASK,
     dist::TASK,
+    deploy::TASK,
 ];
 
 fn main() -> ExitCode {

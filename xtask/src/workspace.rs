@@ -151,6 +151,9 @@ pub(crate) struct Package {
     pub(crate) keywords: Vec<String>,
     #[serde(default)]
     pub(crate) categories: Vec<String>,
+    /// What the manifest says to other tools.
+    #[serde(default)]
+    pub(crate) metadata: serde_json::Value,
 }
 
 /// A library, program, test or example of a package.
