@@ -115,6 +115,31 @@ impl Postgres {
         fs::read_to_string(self.log_file()).unwrap()
     }
 
+    /// Returns its folder, whose folder `data` has its files.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Runs a script as its account, in its folder, with its programs in the `PATH`; `psql` finds the server.
+    pub async fn paste(&self, script: &str) -> Outcome {
+        let line: Vec<&str> = self
+            .account
+            .iter()
+            .map(String::as_str)
+            .chain(["sh", "-exc", script])
+            .collect();
+        let path = std::env::var("PATH").unwrap_or_default();
+        let mut command = Command::new(line[0]);
+        command
+            .args(&line[1..])
+            .current_dir(self.folder.path())
+            .env("PATH", format!("{}:{path}", self.programs.display()))
+            .env("PGHOST", "127.0.0.1")
+            .env("PGPORT", self.port.number().to_string())
+            .env("PGUSER", "postgres");
+        Outcome::of(&mut command).await
+    }
+
     fn log_file(&self) -> PathBuf {
         self.folder.path().join("server.log")
     }

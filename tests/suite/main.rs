@@ -74,6 +74,7 @@ mod mail_texts;
 mod meta;
 mod metrics;
 mod operations;
+mod operations_guide;
 mod outage;
 mod pages;
 mod people;
