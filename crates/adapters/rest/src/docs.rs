@@ -14,6 +14,7 @@ use forecourt_kernel::BoxError;
 use sha2::{Digest as _, Sha256};
 
 use crate::{
+    admission::Admission,
     areas,
     code::Code,
     conditional::EntityTags,
@@ -22,7 +23,7 @@ use crate::{
     help::{self, HelpPages},
     openapi,
     page::{json, refused},
-    pipeline::{Pipeline, RequestInfo},
+    request_info::RequestInfo,
     worker::Worker,
 };
 
@@ -135,7 +136,7 @@ impl Page {
     pub(crate) async fn answer(
         &self,
         request: &HttpRequest,
-        pipeline: &Pipeline,
+        admission: &Admission,
         worker: &Worker,
         info: &mut RequestInfo,
     ) -> Result<HttpResponse, ApiError> {
@@ -158,7 +159,7 @@ impl Page {
             // Relative, so that it also works behind a proxy that serves the API below a path.
             Content::Root => redirect(StatusCode::FOUND, "./docs"),
             Content::Health => json(Bytes::from_static(br#"{"status":"ok"}"#)),
-            Content::Files => files::serve(request, pipeline, worker, info).await?,
+            Content::Files => files::serve(request, admission, worker, info).await?,
             Content::Readiness => health::readiness(worker).await,
         })
     }

@@ -23,7 +23,7 @@ use base64::{
 use bytes::Bytes;
 use forecourt_files::{ContentStream, FileKind, MAX_FILE_BYTES, PictureSource, VideoError, forget_places};
 use forecourt_kernel::{
-    BoxError, BusinessId,
+    BoxError, BusinessId, StoreError,
     bounds::{MAX_BODY_DEPTH, MAX_FORM_NAME_BYTES, MAX_FORM_PARTS, MAX_PART_HEAD_BYTES},
 };
 use futures_util::{
@@ -45,7 +45,6 @@ use crate::{
     fair_semaphore::FairPermit,
     json_names::BoundedNames,
     parsing::{Abandoned, ParsePool, RawBody},
-    upload::{spool_file, unavailable},
 };
 
 /// The member or part that is the file.
@@ -480,6 +479,16 @@ impl Spool {
             turn: None,
         }))
     }
+}
+
+pub(crate) fn unavailable(error: io::Error) -> ApiError {
+    StoreError::Unavailable(error.into()).into()
+}
+
+/// Opens a file that is deleted when it is closed, even if the process is killed. If the folder is missing or cannot be
+/// written, as on a server that stores nothing else there, the file is among the system's temporary files.
+pub(crate) fn spool_file(folder: &Path) -> io::Result<File> {
+    tempfile::tempfile_in(folder).or_else(|_| tempfile::tempfile())
 }
 
 /// Formats bytes as hexadecimal digits.

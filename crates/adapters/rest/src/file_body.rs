@@ -5,10 +5,11 @@
 
 use bytes::Bytes;
 use forecourt_files::{
-    ContentStream, FileKind, FileName, FileStoreError, MadePicture, PictureError, Renditions, StoredFile, VideoError,
+    ContentStream, FileKind, FileName, FileStoreError, MadePicture, PictureError, Renditions, SignedAddresses,
+    StoredFile, VideoError,
 };
 use forecourt_kernel::{BoxError, BusinessId, Field, Line, StoreError};
-use forecourt_vehicles::Upload;
+use forecourt_vehicles::{FileAddresses, Upload};
 use futures_util::{StreamExt as _, stream};
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -34,6 +35,17 @@ pub(crate) fn files_of(upload: &Upload) -> Vec<StoredFile> {
 }
 
 impl Call {
+    /// Returns the addresses of this server's public files.
+    pub(crate) fn file_addresses(&self) -> FileAddresses {
+        FileAddresses::new(&self.worker.shared.public_url)
+    }
+
+    /// Returns the addresses of private files in an answer to this call.
+    pub(crate) fn signed_addresses(&self) -> SignedAddresses {
+        let key = self.worker.shared.address_key.clone();
+        SignedAddresses::new(self.file_addresses(), key, self.clock().now())
+    }
+
     /// Stores a file as it was sent.
     pub(crate) async fn store_file(
         &self,

@@ -15,10 +15,11 @@ use forecourt_kernel::{BoxError, BusinessId, Scope, StoreError};
 use futures_util::{StreamExt as _, stream::empty};
 
 use crate::{
+    admission::{Admission, Admitted, admit},
     code::Code,
     conditional::EntityTags,
     error::ApiError,
-    pipeline::{Admitted, Pipeline, RequestInfo, admit},
+    request_info::RequestInfo,
     worker::Worker,
 };
 
@@ -42,7 +43,7 @@ fn nothing() -> ApiError {
 /// If it has a credential that is refused.
 async fn may_read(
     request: &HttpRequest,
-    pipeline: &Pipeline,
+    admission: &Admission,
     worker: &Worker,
     info: &mut RequestInfo,
     business: BusinessId,
@@ -56,7 +57,7 @@ async fn may_read(
     if !request.headers().contains_key(header::AUTHORIZATION) {
         return Ok(false);
     }
-    let Admitted { caller, .. } = admit(pipeline, worker, request, Scope::VehicleDrivesRead, info).await?;
+    let Admitted { caller, .. } = admit(admission, worker, request, Scope::VehicleDrivesRead, info).await?;
     Ok(caller.business_id() == business)
 }
 
@@ -66,7 +67,7 @@ async fn may_read(
 /// 404 if there is none that the request may have, or the refusal of its credential, if it has one.
 pub(crate) async fn serve(
     request: &HttpRequest,
-    pipeline: &Pipeline,
+    admission: &Admission,
     worker: &Worker,
     info: &mut RequestInfo,
 ) -> Result<HttpResponse, ApiError> {
@@ -78,7 +79,7 @@ pub(crate) async fn serve(
     let file = session.file(business, &name).await?;
     drop(session);
     let file = file.ok_or_else(nothing)?;
-    if !file.public && !may_read(request, pipeline, worker, info, business, &name).await? {
+    if !file.public && !may_read(request, admission, worker, info, business, &name).await? {
         return Err(nothing());
     }
     let tag = format!("\"{}\"", file.sha256);

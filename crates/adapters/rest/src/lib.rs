@@ -6,6 +6,7 @@
 //! in, and answers with a `reply`: a `record`, a page of a `list`, or the outcome of a `write`.
 
 mod address;
+mod admission;
 mod answer_cache;
 mod areas;
 mod body;
@@ -16,6 +17,7 @@ mod conditional;
 mod connection;
 mod cors;
 mod credentials;
+mod deadline;
 mod detach;
 mod docs;
 mod error;
@@ -46,6 +48,7 @@ mod query;
 mod record;
 mod reply;
 mod request_id;
+mod request_info;
 mod router;
 mod schemas;
 mod server;

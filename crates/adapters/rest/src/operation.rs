@@ -14,24 +14,19 @@ use utoipa::openapi::{
     schema::Schema,
 };
 
-use crate::{call::Call, error::ApiError, reply::Answer, summary::OperationSummary, upload::Upload};
+use crate::{
+    call::Call,
+    error::ApiError,
+    reply::{Answer, Created},
+    summary::OperationSummary,
+    upload::Upload,
+};
 
 /// The name of the bearer token's security scheme in declarations.
 pub(crate) const SECURITY_SCHEME: &str = "bearer";
 
 /// A handler's function. Its future stays on the worker that made it.
 pub(crate) type Handler = fn(Call) -> LocalBoxFuture<'static, Result<Answer, ApiError>>;
-
-/// The member in the answer to a creation that ends the path of the new record.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Created {
-    /// Its id.
-    Id,
-    /// Its code.
-    Code,
-    /// None: it cannot be read by itself.
-    Unreadable,
-}
 
 /// A handler with the facts from its declaration.
 pub(crate) struct Operation {

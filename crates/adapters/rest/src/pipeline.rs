@@ -1,7 +1,6 @@
 //! The pipeline that every request passes through, in the order of decisions §3.
 
 use std::{
-    future::Future,
     panic::AssertUnwindSafe,
     rc::Rc,
     sync::Arc,
@@ -17,21 +16,19 @@ use actix_web::{
     web,
 };
 use bytes::{Bytes, BytesMut};
-use forecourt_accounts::{
-    Caller, Fingerprint, IdempotencyKey, KeyedRequest, RateCounters, RateLimitStatus, RateLimits, Token,
-};
+use forecourt_accounts::{Fingerprint, IdempotencyKey, KeyedRequest, RateLimitStatus};
 use forecourt_kernel::bounds::{MAX_HEADER_BYTES, MAX_LINE_CHARS, MAX_TARGET_BYTES};
-use forecourt_kernel::{Precondition, Scope, StoreError, Timestamp, ValidationErrors};
+use forecourt_kernel::{Precondition, ValidationErrors};
 use futures_util::{
     FutureExt, Stream, StreamExt,
     future::ready,
     stream::{LocalBoxStream, empty, once, unfold},
 };
-use ipnet::IpNet;
 use serde::Deserialize;
 
 use crate::{
-    address::{self, Client, Gate},
+    address::{self, Client},
+    admission::{Admission, Admitted, admit, admit_to_page},
     body::MAX_JSON_BYTES,
     call::{Call, Sender},
     code::Code,
@@ -39,15 +36,16 @@ use crate::{
     conditional::{self, EntityTags, MAX_TAGS_BYTES},
     connection::{DRAINED_BYTES, Progress, Refused},
     cors::CorsOrigins,
-    credentials::token_of,
+    deadline::{WORK_TIMEOUT, with_timeout},
     docs::Page,
     error::{ApiError, chain},
     media_type::{is_json, is_xml},
-    metrics::{self, AUTHENTICATION_CODES, Meter},
+    metrics::Meter,
     operation::Operation,
     parsing::RawBody,
     reply::{Answer, Reply},
     request_id,
+    request_info::{RequestInfo, log, milliseconds, record_of},
     router::{Found, Router},
     strict::{self, PREFERENCE_APPLIED, STRICT},
     worker::{Shared, Worker},
@@ -63,37 +61,15 @@ const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 
 /// The maximum time for a body to arrive.
 const BODY_TIMEOUT: Duration = Duration::from_secs(20);
-/// The maximum time for the rest of a request.
-const WORK_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The checks before a request's handler, shared by all workers.
+/// Everything that requests share before their handlers, on all workers.
 pub(crate) struct Pipeline {
     pub(crate) router: Router,
     pub(crate) pages: Vec<Page>,
     /// The metrics of requests that match no route.
     pub(crate) unrouted: Meter,
-    pub(crate) counters: Arc<dyn RateCounters>,
-    pub(crate) limits: RateLimits,
-    pub(crate) gate: Gate,
-    pub(crate) trusted_proxies: Vec<IpNet>,
+    pub(crate) admission: Admission,
     pub(crate) cors: CorsOrigins,
-}
-
-/// Facts that are collected while a request is served, for the headers of its answer and its log line.
-#[derive(Default)]
-pub(crate) struct RequestInfo {
-    route: Option<String>,
-    /// The ids in the path.
-    record: Option<String>,
-    /// The code of a refusal.
-    code: Option<String>,
-    key: Option<String>,
-    business: Option<i64>,
-    rate_limit: Option<RateLimitStatus>,
-    allow: Option<String>,
-    strict: bool,
-    retry_after: Option<i64>,
-    location: Option<String>,
 }
 
 /// Answers a request.
@@ -109,7 +85,8 @@ pub(crate) async fn handle(
     let mut info = RequestInfo::default();
     let (response, meter) = answer(&request, payload, &pipeline, &worker, &id, &mut info).await;
     meter.record(response.status(), started.elapsed());
-    log(&request, &info, &pipeline, response.status(), started, &id);
+    let client = address::client(&request, &pipeline.admission.trusted_proxies);
+    log(&request, &info, client, response.status(), started, &id);
     let mut response = compressed(&request, response, &worker.shared.answers);
     let headers = response.headers_mut();
     headers.insert(REQUEST_ID, id);
@@ -132,7 +109,7 @@ async fn answer<'p>(
         pages,
         unrouted,
         cors,
-        ..
+        admission,
     } = pipeline;
     let help = &worker.shared.help;
     let head_only = request.method() == Method::HEAD;
@@ -146,10 +123,10 @@ async fn answer<'p>(
         _ => None,
     };
     let now = worker.shared.clock.now();
-    let client = address::client(request, &pipeline.trusted_proxies);
+    let client = address::client(request, &admission.trusted_proxies);
     if cors.is_preflight(request) {
         let is_known = page.map_or(!matches!(found, Found::Nothing), Page::is_limited);
-        if is_known && let Err(blocked) = pipeline.gate.check(client, now) {
+        if is_known && let Err(blocked) = admission.gate.check(client, now) {
             let reply = Reply::refusal(blocked, help);
             return (respond(reply.into(), head_only, info, id), unrouted);
         }
@@ -161,12 +138,12 @@ async fn answer<'p>(
         info.route = Some(page.path.to_owned());
         if page.is_limited()
             && Page::takes(request.method())
-            && let Err(error) = admit_to_page(pipeline, worker, request, client, info).await
+            && let Err(error) = admit_to_page(admission, worker, request, client, info).await
         {
             let reply = Reply::refusal(error, help);
             return (respond(reply.into(), head_only, info, id), unrouted);
         }
-        let response = match page.answer(request, pipeline, worker, info).await {
+        let response = match page.answer(request, admission, worker, info).await {
             Ok(response) => response,
             Err(error) => {
                 log_failure(&error, id);
@@ -275,7 +252,7 @@ async fn authorize(
     let operation = &route.operation;
     info.route = Some(operation.path.clone());
     info.record = record_of(&path);
-    let Admitted { token, caller, client } = admit(pipeline, worker, request, operation.scope, info).await?;
+    let Admitted { token, caller, client } = admit(&pipeline.admission, worker, request, operation.scope, info).await?;
 
     let query = request.query_string().to_owned();
     let writes = operation.method != Method::GET;
@@ -359,146 +336,6 @@ async fn authorize(
         info.location = answer.reply.location(operation.created, path);
     }
     Ok(answer)
-}
-
-/// A request whose caller is authorized for it.
-pub(crate) struct Admitted {
-    pub(crate) token: Token,
-    pub(crate) caller: Caller,
-    pub(crate) client: Option<Client>,
-}
-
-/// Admits a request whose caller has `scope`: checks its address, its credential, its account and its rate.
-///
-/// # Errors
-/// The first of these checks that fails, in that order.
-pub(crate) async fn admit(
-    pipeline: &Pipeline,
-    worker: &Worker,
-    request: &HttpRequest,
-    scope: Scope,
-    info: &mut RequestInfo,
-) -> Result<Admitted, ApiError> {
-    let Pipeline {
-        counters,
-        limits,
-        gate,
-        trusted_proxies,
-        ..
-    } = pipeline;
-    let now = worker.shared.clock.now();
-
-    let client = address::client(request, trusted_proxies);
-    gate.check(client, now)?;
-    let (token, caller) = match identify(pipeline, worker, request, client, info).await {
-        Ok(identified) => identified,
-        Err(error) if is_of_credential(&error) => {
-            limit_address(gate, client, now, info)?;
-            return Err(error);
-        }
-        Err(error) => return Err(error),
-    };
-    info.business = Some(caller.business_id().get());
-
-    info.rate_limit = counters.count(caller.business_id(), *limits, now).await?;
-    if let Some(rate_limit) = info.rate_limit.filter(|rate_limit| !rate_limit.allowed) {
-        info.retry_after = Some((rate_limit.reset.epoch_seconds() - now.epoch_seconds()).max(1));
-        return Err(ApiError::new(
-            Code::RATE_LIMITED,
-            "this business has made too many requests; see Retry-After",
-        ));
-    }
-
-    if caller.scopes.is_empty() {
-        return Err(ApiError::scope_required(scope));
-    }
-    if !caller.may(scope) {
-        return Err(ApiError::scope_denied(scope));
-    }
-    Ok(Admitted { token, caller, client })
-}
-
-/// Ends work that takes too long. A write that is ended in this way is rolled back, or is durable without its answer: a retry
-/// with its idempotency key shows which.
-async fn with_timeout<T>(limit: Duration, work: impl Future<Output = Result<T, ApiError>>) -> Result<T, ApiError> {
-    let too_slow = || StoreError::Unavailable("the request took too long".into());
-    tokio::time::timeout(limit, work)
-        .await
-        .unwrap_or_else(|_| Err(too_slow().into()))
-}
-
-/// Returns the token of a request and the caller that it identifies. An invalid token is counted.
-async fn identify(
-    pipeline: &Pipeline,
-    worker: &Worker,
-    request: &HttpRequest,
-    client: Option<Client>,
-    info: &mut RequestInfo,
-) -> Result<(Token, Caller), ApiError> {
-    let identified = async {
-        let token = token_of(request)?;
-        info.key = Some(token.key_id().to_string());
-        let caller = worker.caller(&token, client.map(Client::address));
-        let caller = with_timeout(WORK_TIMEOUT, caller).await?;
-        Ok((token, caller))
-    };
-    let identified = identified.await;
-    identified.inspect_err(|error| note_failure(&pipeline.gate, client, error, worker.shared.clock.now()))
-}
-
-/// Admits a request for a public page: one with a valid credential, or one of an address that has made few requests without.
-async fn admit_to_page(
-    pipeline: &Pipeline,
-    worker: &Worker,
-    request: &HttpRequest,
-    client: Option<Client>,
-    info: &mut RequestInfo,
-) -> Result<(), ApiError> {
-    let now = worker.shared.clock.now();
-    pipeline.gate.check(client, now)?;
-    let is_identified = request.headers().contains_key(header::AUTHORIZATION)
-        && identify(pipeline, worker, request, client, info).await.is_ok();
-    if is_identified {
-        return Ok(());
-    }
-    limit_address(&pipeline.gate, client, now, info)
-}
-
-/// Counts a request without a valid credential.
-///
-/// # Errors
-/// 429 if its address has made too many.
-fn limit_address(gate: &Gate, client: Option<Client>, now: Timestamp, info: &mut RequestInfo) -> Result<(), ApiError> {
-    let Some(seconds) = client.and_then(|client| gate.count_request(client, now)) else {
-        return Ok(());
-    };
-    info.retry_after = Some(seconds);
-    metrics::count_limited_request();
-    Err(ApiError::new(
-        Code::RATE_LIMITED,
-        "this address has made too many requests without a valid key; see Retry-After",
-    ))
-}
-
-/// Returns true if a request is refused for its credential, or for having none.
-fn is_of_credential(error: &ApiError) -> bool {
-    let ApiError::Refused(refusal) = error else {
-        return false;
-    };
-    refusal.code == Code::AUTHENTICATION_REQUIRED || AUTHENTICATION_CODES.contains(&refusal.code)
-}
-
-/// Counts a presented credential that was invalid. A request without one does not guess, and a key that is bound to other
-/// addresses was not guessed.
-fn note_failure(gate: &Gate, client: Option<Client>, error: &ApiError, now: Timestamp) {
-    let ApiError::Refused(refusal) = error else { return };
-    if !AUTHENTICATION_CODES.contains(&refusal.code) {
-        return;
-    }
-    metrics::count_authentication_failure(refusal.code);
-    if let Some(client) = client.filter(|_| refusal.code != Code::AUTHENTICATION_BLOCKED) {
-        gate.note_failure(client, now);
-    }
 }
 
 /// Refuses a header that has more bytes in all of its lines than the document allows.
@@ -696,12 +533,6 @@ fn watched(
     })
 }
 
-/// Returns the ids among the values of a path's parameters. Any other value may be personal data.
-fn record_of(path: &[String]) -> Option<String> {
-    let ids = path.iter().filter(|value| value.parse::<i64>().is_ok());
-    ids.map(String::clone).reduce(|ids, id| format!("{ids}/{id}"))
-}
-
 /// Returns the code in the envelope of a refusal, even if it is a replay.
 fn code_of(reply: &Reply) -> Option<String> {
     #[derive(Deserialize)]
@@ -715,37 +546,6 @@ fn code_of(reply: &Reply) -> Option<String> {
     let refused = reply.status.is_client_error() || reply.status.is_server_error();
     let envelope: Option<Envelope> = refused.then(|| serde_json::from_slice(&reply.body).ok())?;
     envelope.map(|envelope| envelope.error.code)
-}
-
-/// Writes one line per request. It has no query and no header, since they may hold personal data and secrets.
-fn log(
-    request: &HttpRequest,
-    info: &RequestInfo,
-    pipeline: &Pipeline,
-    status: StatusCode,
-    started: Instant,
-    id: &HeaderValue,
-) {
-    let client = address::client(request, &pipeline.trusted_proxies);
-    tracing::info!(
-        target: "forecourt::request",
-        method = request.method().as_str(),
-        route = info.route.as_deref().unwrap_or("-"),
-        record = info.record.as_deref(),
-        status = status.as_u16(),
-        code = info.code.as_deref(),
-        milliseconds = milliseconds(started.elapsed()),
-        address = client.map(|client| tracing::field::display(client.address())),
-        business = info.business,
-        key = info.key.as_deref(),
-        request = id.to_str().unwrap_or("-"),
-        "request",
-    );
-}
-
-/// Formats a duration for the log, to the microsecond.
-fn milliseconds(duration: Duration) -> f64 {
-    (duration.as_secs_f64() * 1e6).round() / 1e3
 }
 
 /// Logs a failure with its whole chain; the caller sees a fixed sentence.

@@ -8,7 +8,7 @@ use futures_util::{Stream, StreamExt, stream::LocalBoxStream};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{answer_cache::AnswerKey, error::ApiError, help::HelpPages, operation::Created};
+use crate::{answer_cache::AnswerKey, error::ApiError, help::HelpPages};
 
 /// The initial capacity of a body: most single records fit.
 const USUAL_BYTES: usize = 1024;
@@ -188,6 +188,17 @@ impl Reply {
         envelope["error"]["details"]["help"] = help.of(refusal.code).into();
         Self::new(refusal.code.status(), envelope.to_string().into_bytes())
     }
+}
+
+/// The member in the answer to a creation that ends the path of the new record.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Created {
+    /// Its id.
+    Id,
+    /// Its code.
+    Code,
+    /// None: it cannot be read by itself.
+    Unreadable,
 }
 
 /// A successful answer with a single value.

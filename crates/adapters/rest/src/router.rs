@@ -143,7 +143,7 @@ mod tests {
     use forecourt_kernel::Scope;
 
     use super::*;
-    use crate::operation::Created;
+    use crate::reply::Created;
 
     fn operation(method: Method, path: &str) -> Operation {
         Operation {

@@ -32,6 +32,7 @@ use tokio::sync::Semaphore;
 
 use crate::{
     address::Gate,
+    admission::Admission,
     answer_cache::AnswerCache,
     areas,
     connection::{self, Connection, Exchange, Progress, Refuse, Refused, Tracked},
@@ -197,10 +198,12 @@ pub fn start(config: Config, ports: Ports) -> io::Result<Running> {
         router: Router::new(operations).map_err(io::Error::other)?,
         pages: docs::pages(config.public_url),
         unrouted: Meter::new("-", "-"),
-        counters: ports.counters,
-        limits: config.limits,
-        gate: Gate::new(config.blocked, config.auth_failures_per_minute),
-        trusted_proxies: config.trusted_proxies,
+        admission: Admission {
+            counters: ports.counters,
+            limits: config.limits,
+            gate: Gate::new(config.blocked, config.auth_failures_per_minute),
+            trusted_proxies: config.trusted_proxies,
+        },
         cors: config.cors,
     });
 

@@ -6,7 +6,6 @@
 use std::{
     collections::HashMap,
     fs::File,
-    io,
     path::{Path, PathBuf},
     rc::Rc,
     sync::{Arc, Mutex, PoisonError},
@@ -29,7 +28,7 @@ use crate::{
     code::Code,
     connection::Progress,
     error::ApiError,
-    extraction::{FILE, FileMember, SentUpload, TOO_LONG},
+    extraction::{FILE, FileMember, SentUpload, TOO_LONG, spool_file, unavailable},
     fair_semaphore::FairSemaphore,
     media_type::{is_form, is_json},
     parsing::{ParsePool, RawBody},
@@ -209,21 +208,11 @@ fn too_slow() -> ApiError {
     ApiError::new(Code::REQUEST_TIMEOUT, "the body did not arrive in time")
 }
 
-pub(crate) fn unavailable(error: io::Error) -> ApiError {
-    StoreError::Unavailable(error.into()).into()
-}
-
 async fn spooled(folder: &Path) -> Result<File, ApiError> {
     let folder = folder.to_owned();
     let file = spawn_blocking(move || spool_file(&folder)).await;
     file.map_err(|failure| StoreError::Other(failure.into()))?
         .map_err(unavailable)
-}
-
-/// Opens a file that is deleted when it is closed, even if the process is killed. If the folder is missing or cannot be
-/// written, as on a server that stores nothing else there, the file is among the system's temporary files.
-pub(crate) fn spool_file(folder: &Path) -> io::Result<File> {
-    tempfile::tempfile_in(folder).or_else(|_| tempfile::tempfile())
 }
 
 #[cfg(test)]

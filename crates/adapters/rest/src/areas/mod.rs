@@ -1,34 +1,13 @@
 //! The operations, one module for each area of the contract.
 
 mod blogs;
-mod contact_duplicates;
-mod contact_export;
-mod contact_follow_blocks;
-mod contact_login;
-mod contact_notes;
 mod contacts;
 mod events;
-mod lead_adf;
-mod lead_messages;
-mod lead_notes;
-mod lead_vehicles;
 mod leads;
-mod listing_changes;
-mod listing_feeds;
-mod listing_manifest;
 mod listings;
 mod meta;
 mod reference;
 mod reviews;
-mod vehicle_appraisals;
-mod vehicle_channels;
-mod vehicle_documents;
-mod vehicle_drives;
-mod vehicle_list;
-mod vehicle_media;
-mod vehicle_money;
-mod vehicle_reservations;
-mod vehicle_sales;
 mod vehicles;
 mod webhooks;
 

@@ -25,9 +25,9 @@ use crate::{
     conditional::RecordState,
     error::ApiError,
     list::{PageEnvelope, RecordSize},
-    operation::{Created, Declared, Operation, operations},
+    operation::{Declared, Operation, operations},
     parameters::{FieldsParameter, PageParameters, filters, parameters},
-    reply::{Answer, Deleted, Envelope, Reply},
+    reply::{Answer, Created, Deleted, Envelope, Reply},
 };
 
 const LIST: ListName = ListName::new("webhooks");

@@ -25,7 +25,8 @@ use crate::{
     areas::{self, AREAS},
     code::Code,
     conditional::MAX_TAGS_BYTES,
-    operation::{Created, Description, Operation, SECURITY_SCHEME},
+    operation::{Description, Operation, SECURITY_SCHEME},
+    reply::Created,
     schemas,
 };
 

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use tokio::time::timeout;
 use utoipa::ToSchema;
 
-use super::leads::IdParameter;
+use super::id::IdParameter;
 use crate::{
     body::Form,
     call::Call,

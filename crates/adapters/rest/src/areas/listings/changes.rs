@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use tokio::{task::yield_now, time::Instant};
 use utoipa::ToSchema;
 
-use super::listings::parsed;
+use super::stored::parsed;
 use crate::{
     call::Call,
     error::ApiError,

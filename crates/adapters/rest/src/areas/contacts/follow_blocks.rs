@@ -6,7 +6,7 @@ use forecourt_kernel::{ContactId, Field, Target, ValidationErrors};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::contacts::IdParameter;
+use super::id::IdParameter;
 use crate::{
     body::Form,
     call::Call,

@@ -17,8 +17,8 @@ use utoipa::{
 };
 
 use super::{
-    vehicle_money::{amount, amount_schema},
-    vehicles::IdParameter,
+    id::IdParameter,
+    money::{amount, amount_schema},
 };
 use crate::{
     body::Form,

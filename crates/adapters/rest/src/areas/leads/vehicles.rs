@@ -6,7 +6,7 @@ use forecourt_leads::{self as leads, LeadVehicleView, VehicleChoice};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::leads::IdParameter;
+use super::id::IdParameter;
 use crate::{
     body::Form,
     call::Call,

@@ -5,11 +5,11 @@ use std::cell::RefCell;
 use forecourt_dealership::Session;
 use forecourt_files::FileKind;
 use forecourt_kernel::{BoundedList, Field, Line, Target, View};
-use forecourt_vehicles::{self as vehicles, AddMedium, FileAddresses, MediumKind, MediumView, OrderMedia, YouTubeId};
+use forecourt_vehicles::{self as vehicles, AddMedium, MediumKind, MediumView, OrderMedia, YouTubeId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::vehicles::IdParameter;
+use super::id::IdParameter;
 use crate::{
     body::Form,
     call::Call,
@@ -37,11 +37,6 @@ pub(super) fn operations() -> Declared<Vec<Operation>> {
     ])
 }
 
-/// Returns the addresses of this server's files.
-pub(super) fn addresses(call: &Call) -> FileAddresses {
-    FileAddresses::new(&call.worker.shared.public_url)
-}
-
 /// List a vehicle's media
 ///
 /// In display order.
@@ -54,7 +49,7 @@ async fn list_vehicle_media(call: Call) -> Result<Reply, ApiError> {
     let id = call.id(Code::VEHICLE_NOT_FOUND)?;
     let mut session = call.read().await?;
     let vehicle = vehicles::read_vehicle(session.as_mut(), &call.caller, id).await?;
-    let media = MediumView::all(&vehicle, call.caller.business_id(), &addresses(&call));
+    let media = MediumView::all(&vehicle, call.caller.business_id(), &call.file_addresses());
     Reply::projected(&media, fields.as_ref())
 }
 
@@ -72,7 +67,7 @@ async fn read_vehicle_media(call: Call) -> Result<Reply, ApiError> {
     let medium: String = call.second_id(Code::VEHICLE_MEDIA_NOT_FOUND)?;
     let mut session = call.read().await?;
     let vehicle = vehicles::read_medium(session.as_mut(), &call.caller, id, &medium).await?;
-    let media = MediumView::all(&vehicle, call.caller.business_id(), &addresses(&call));
+    let media = MediumView::all(&vehicle, call.caller.business_id(), &call.file_addresses());
     let found = vehicle
         .content
         .media
@@ -135,7 +130,7 @@ async fn create_vehicle_media(call: Call) -> Result<Reply, ApiError> {
     let outcome = call.write(Ok(command), async |session: &mut dyn Session, command| {
         let target: Target<_> = call.target(Code::VEHICLE_NOT_FOUND)?;
         let vehicle = vehicles::add_medium(session, call.clock().as_ref(), &call.caller, target, command).await?;
-        let media = MediumView::all(&vehicle, call.caller.business_id(), &addresses(&call));
+        let media = MediumView::all(&vehicle, call.caller.business_id(), &call.file_addresses());
         Reply::created(&media.last())
     });
     let outcome = outcome.await;
@@ -155,7 +150,11 @@ async fn order_vehicle_media(call: Call) -> Result<Reply, ApiError> {
     call.write(command, async |session: &mut dyn Session, command| {
         let target: Target<_> = call.target(Code::VEHICLE_NOT_FOUND)?;
         let vehicle = vehicles::order_media(session, call.clock().as_ref(), &call.caller, target, command).await?;
-        Reply::ok(&MediumView::all(&vehicle, call.caller.business_id(), &addresses(&call)))
+        Reply::ok(&MediumView::all(
+            &vehicle,
+            call.caller.business_id(),
+            &call.file_addresses(),
+        ))
     })
     .await
 }

@@ -1,14 +1,26 @@
 //! Vehicles over HTTP (contract, "Vehicles"; decisions §7).
 
+mod appraisals;
+mod channels;
+mod documents;
+mod drives;
+mod id;
+mod list;
+mod media;
+mod money;
+mod reservations;
+mod sales;
+mod shown;
+
 use std::cell::RefCell;
 
-use forecourt_accounts::{Rules, Shown, ShownRecord};
+use forecourt_accounts::Rules;
 use forecourt_dealership::Session;
-use forecourt_kernel::{Country, Field, OrEmpty, Scope, StaffId, Target, ValidationErrors, VehicleId, View, integer};
+use forecourt_kernel::{Country, Field, OrEmpty, StaffId, Target, ValidationErrors, VehicleId, integer};
 use forecourt_reference::{RecordTags, StockType, TagChoices};
 use forecourt_vehicles::{
-    self as vehicles, Detail, FullVehicle, NewVehicle, NewVehicleData, Registration, SetTags, StatusChoice,
-    TransitionError, UpdateVehicle, Vehicle, VehicleDataChange, VehicleError, VehicleView,
+    self as vehicles, FullVehicle, NewVehicle, NewVehicleData, Registration, SetTags, StatusChoice, TransitionError,
+    UpdateVehicle, VehicleDataChange, VehicleError, VehicleView,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -20,9 +32,9 @@ use utoipa::{
     },
 };
 
-use super::{
-    vehicle_appraisals, vehicle_channels, vehicle_documents, vehicle_drives, vehicle_list, vehicle_media,
-    vehicle_reservations, vehicle_sales,
+use self::{
+    id::IdParameter,
+    shown::{shown, write_vehicle},
 };
 use crate::{
     areas::{Area, EventRecord},
@@ -32,8 +44,7 @@ use crate::{
     conditional::RecordState,
     error::ApiError,
     operation::{Declared, Operation, operations},
-    parameters::{FieldsParameter, RenderingParameters, parameters},
-    record::Personal,
+    parameters::{FieldsParameter, RenderingParameters},
     reply::{Deleted, Envelope, Reply},
     schemas,
     validated::ParsedBody,
@@ -182,14 +193,14 @@ fn operations() -> Declared<Vec<Operation>> {
         self::<__path_read_vehicle_tags> read_vehicle_tags,
         self::<__path_set_vehicle_tags> set_vehicle_tags,
     ];
-    operations.append(&mut vehicle_list::operations()?);
-    operations.append(&mut vehicle_channels::operations()?);
-    operations.append(&mut vehicle_reservations::operations()?);
-    operations.append(&mut vehicle_sales::operations()?);
-    operations.append(&mut vehicle_appraisals::operations()?);
-    operations.append(&mut vehicle_documents::operations()?);
-    operations.append(&mut vehicle_media::operations()?);
-    operations.append(&mut vehicle_drives::operations()?);
+    operations.append(&mut list::operations()?);
+    operations.append(&mut channels::operations()?);
+    operations.append(&mut reservations::operations()?);
+    operations.append(&mut sales::operations()?);
+    operations.append(&mut appraisals::operations()?);
+    operations.append(&mut documents::operations()?);
+    operations.append(&mut media::operations()?);
+    operations.append(&mut drives::operations()?);
     Ok(operations)
 }
 
@@ -336,45 +347,6 @@ async fn set_vehicle_tags(call: Call) -> Result<Reply, ApiError> {
     .await
 }
 
-pub(super) fn shown<'a>(vehicle: &'a Vehicle, call: &'a Call, view: View) -> VehicleView<'a> {
-    let detail = match view {
-        View::Simple => Detail::Simple,
-        View::Full => Detail::Full,
-    };
-    VehicleView::new(vehicle, &call.caller.business, detail, call.caller.scopes)
-}
-
-impl Personal for Vehicle {
-    type View<'a> = VehicleView<'a>;
-
-    fn view<'a>(&'a self, call: &'a Call) -> VehicleView<'a> {
-        shown(self, call, View::Full)
-    }
-
-    /// It shows the person who offered it.
-    fn shown(&self) -> Shown {
-        let customer = &self.content.data.appraisal.details.customer_id;
-        Shown {
-            contact: customer.0.map(|customer| customer.0),
-            record: Some(ShownRecord::Vehicle(self.id)),
-        }
-    }
-}
-
-/// Runs a write that answers with a vehicle. The answer to a retry may have been made for another key of the business, so
-/// everything that this key may not see is removed.
-pub(super) async fn write_vehicle<C: Clone>(
-    call: &Call,
-    command: Result<C, ApiError>,
-    work: impl AsyncFn(&mut dyn Session, C) -> Result<Reply, ApiError>,
-) -> Result<Reply, ApiError> {
-    let reply = call.write(command, work).await?;
-    if reply.replayed && !call.caller.may(Scope::VehiclePricingRead) {
-        return reply.withholding(|vehicle| vehicles::project(vehicle, call.caller.scopes));
-    }
-    Ok(reply)
-}
-
 impl From<VehicleError> for ApiError {
     fn from(error: VehicleError) -> Self {
         let message = error.to_string();
@@ -413,13 +385,6 @@ impl From<VehicleError> for ApiError {
             VehicleError::Store(error) => error.into(),
         }
     }
-}
-
-parameters! {
-    pub(super) path IdParameter;
-
-    /// Vehicle id.
-    id: i64;
 }
 
 /// A vehicle to be created. No field is required.
@@ -631,7 +596,7 @@ impl VehicleTagsBody {
 mod tests {
     use std::collections::BTreeSet;
 
-    use forecourt_kernel::{ScopeSet, Timestamp};
+    use forecourt_kernel::{Scope, ScopeSet, Timestamp};
 
     use super::*;
     use crate::{body, testing::a_caller};

@@ -1,5 +1,12 @@
 //! Contacts over HTTP (contract, "Contacts"; decisions §6).
 
+mod duplicates;
+mod export;
+mod follow_blocks;
+mod id;
+mod login;
+mod notes;
+
 use forecourt_accounts::{Caller, Shown};
 use forecourt_contacts::{
     self as contacts, Contact, ContactChanges, ContactError, ContactFilter, ContactView, FullContact, WholeText,
@@ -13,7 +20,7 @@ use utoipa::{
     openapi::{RefOr, Schema},
 };
 
-use super::{contact_duplicates, contact_export, contact_follow_blocks, contact_login, contact_notes};
+use self::id::IdParameter;
 use crate::{
     areas::{Area, EventRecord},
     call::Call,
@@ -22,9 +29,7 @@ use crate::{
     error::ApiError,
     list::{PageEnvelope, RecordSize},
     operation::{Declared, Operation, operations},
-    parameters::{
-        EmailFilter, FieldsParameter, ListRenderingParameters, PageParameters, RenderingParameters, filters, parameters,
-    },
+    parameters::{EmailFilter, FieldsParameter, ListRenderingParameters, PageParameters, RenderingParameters, filters},
     record::Personal,
     reply::{Answer, Deleted, Envelope, Reply},
     schemas::{self, MomentRange},
@@ -87,11 +92,11 @@ fn operations() -> Declared<Vec<Operation>> {
         self::<__path_delete_contact> delete_contact,
         self::<__path_read_contact_tags> read_contact_tags,
     ];
-    operations.append(&mut contact_duplicates::operations()?);
-    operations.append(&mut contact_follow_blocks::operations()?);
-    operations.append(&mut contact_notes::operations()?);
-    operations.append(&mut contact_login::operations()?);
-    operations.append(&mut contact_export::operations()?);
+    operations.append(&mut duplicates::operations()?);
+    operations.append(&mut follow_blocks::operations()?);
+    operations.append(&mut notes::operations()?);
+    operations.append(&mut login::operations()?);
+    operations.append(&mut export::operations()?);
     Ok(operations)
 }
 
@@ -262,13 +267,6 @@ impl From<ContactError> for ApiError {
             ContactError::Store(error) => error.into(),
         }
     }
-}
-
-parameters! {
-    pub(super) path IdParameter;
-
-    /// Contact id.
-    id: i64;
 }
 
 filters! {

@@ -7,7 +7,7 @@ use forecourt_kernel::{ContactId, ContactNoteId, Field, LongText, StaffId, Targe
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::contacts::IdParameter;
+use super::id::IdParameter;
 use crate::{
     body::Form,
     call::Call,

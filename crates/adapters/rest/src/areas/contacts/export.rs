@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::task::yield_now;
 
-use super::{contacts::IdParameter, vehicle_drives::signed};
+use super::id::IdParameter;
 use crate::{
     call::Call,
     code::Code,
@@ -296,7 +296,7 @@ impl Export {
                 let drives = session
                     .contact_drives(business, contact, TestDriveId::new(after))
                     .await?;
-                let addresses = signed(call);
+                let addresses = call.signed_addresses();
                 let shown = drives.iter().map(|drive| OfVehicle {
                     vehicle: drive.vehicle,
                     item: TestDriveView::new(drive, &call.caller, &addresses, View::Full),

@@ -11,8 +11,9 @@ use utoipa::{
 };
 
 use super::{
-    vehicle_money::{amount, amount_schema},
-    vehicles::{IdParameter, write_vehicle},
+    id::IdParameter,
+    money::{amount, amount_schema},
+    shown::write_vehicle,
 };
 use crate::{
     body::Form,

@@ -13,7 +13,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use super::contacts::IdParameter;
+use super::id::IdParameter;
 use crate::{
     call::Call,
     code::Code,

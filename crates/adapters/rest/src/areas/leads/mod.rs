@@ -1,5 +1,11 @@
 //! Leads over HTTP (contract, "Leads").
 
+mod adf;
+mod id;
+mod messages;
+mod notes;
+mod vehicles;
+
 use forecourt_accounts::{Business, Shown, ShownRecord};
 use forecourt_dealership::Session;
 use forecourt_kernel::{
@@ -17,7 +23,7 @@ use utoipa::{
     openapi::{RefOr, Schema},
 };
 
-use super::{lead_adf, lead_messages, lead_notes, lead_vehicles};
+use self::id::IdParameter;
 use crate::{
     areas::{Area, EventRecord},
     body::Form,
@@ -27,7 +33,7 @@ use crate::{
     error::ApiError,
     list::{PageEnvelope, RecordSize},
     operation::{Declared, Operation, operations},
-    parameters::{EmailFilter, ListRenderingParameters, PageParameters, RenderingParameters, filters, parameters},
+    parameters::{EmailFilter, ListRenderingParameters, PageParameters, RenderingParameters, filters},
     record::Personal,
     reply::{Answer, Deleted, Envelope, Reply, unwritable},
     schemas::{self, MomentRange},
@@ -92,10 +98,10 @@ fn operations() -> Declared<Vec<Operation>> {
         self::<__path_set_lead_status> set_lead_status,
         self::<__path_assign_lead> assign_lead,
     ];
-    operations.append(&mut lead_vehicles::operations()?);
-    operations.append(&mut lead_messages::operations()?);
-    operations.append(&mut lead_notes::operations()?);
-    operations.append(&mut lead_adf::operations()?);
+    operations.append(&mut vehicles::operations()?);
+    operations.append(&mut messages::operations()?);
+    operations.append(&mut notes::operations()?);
+    operations.append(&mut adf::operations()?);
     Ok(operations)
 }
 
@@ -294,13 +300,6 @@ impl From<LeadError> for ApiError {
             LeadError::Store(error) => error.into(),
         }
     }
-}
-
-parameters! {
-    pub(super) path IdParameter;
-
-    /// Lead id.
-    id: i64;
 }
 
 filters! {

@@ -19,7 +19,7 @@ use utoipa::{
     },
 };
 
-use super::vehicles::shown;
+use super::shown::shown;
 use crate::{
     call::Call,
     error::ApiError,

@@ -1,10 +1,16 @@
 //! Listings over HTTP (contract, "Listings"; decisions §8).
 
-use forecourt_kernel::{Cursor, ListName, PageRequest, Position, TextFilter, Timestamp, VehicleId, View};
-use forecourt_listings::{self as listings, Listing, ListingError, ListingFilter, ListingSchema};
-use serde_json::{json, value::RawValue};
+mod changes;
+mod feeds;
+mod id;
+mod manifest;
+mod stored;
 
-use super::{listing_changes, listing_feeds, listing_manifest};
+use forecourt_kernel::{Cursor, ListName, PageRequest, Position, TextFilter, Timestamp, VehicleId, View};
+use forecourt_listings::{self as listings, ListingError, ListingFilter, ListingSchema};
+use serde_json::json;
+
+use self::{id::IdParameter, stored::parsed};
 use crate::{
     areas::Area,
     call::Call,
@@ -12,8 +18,8 @@ use crate::{
     error::ApiError,
     list::{ListRequest, PageEnvelope, RecordSize},
     operation::{Declared, Operation, operations},
-    parameters::{FieldsParameter, PageParameters, filters, parameters},
-    reply::{self, Answer, Envelope, Reply},
+    parameters::{FieldsParameter, PageParameters, filters},
+    reply::{Answer, Envelope, Reply},
     schemas::{MoneyRange, NumberRange},
 };
 
@@ -53,9 +59,9 @@ fn operations() -> Declared<Vec<Operation>> {
         self::<__path_list_listings> list_listings,
         self::<__path_read_listing> read_listing,
     ];
-    operations.append(&mut listing_manifest::operations()?);
-    operations.append(&mut listing_changes::operations()?);
-    operations.append(&mut listing_feeds::operations()?);
+    operations.append(&mut manifest::operations()?);
+    operations.append(&mut changes::operations()?);
+    operations.append(&mut feeds::operations()?);
     // Many callers request the same answer until a listing changes.
     for operation in &mut operations {
         operation.caches_answers = true;
@@ -130,10 +136,6 @@ async fn read_listing(call: Call) -> Result<Reply, ApiError> {
     Ok(Reply::ok(&parsed(&listing)?)?.tagged(etag))
 }
 
-pub(super) fn parsed(listing: &Listing) -> Result<&RawValue, ApiError> {
-    serde_json::from_str(&listing.json).map_err(reply::unwritable)
-}
-
 /// Treats an empty cursor as the place before the first listing, which is the one that has not changed for the longest time.
 fn from_the_beginning(page: PageRequest) -> PageRequest {
     match &page.position {
@@ -157,13 +159,6 @@ impl From<ListingError> for ApiError {
             ListingError::Store(error) => error.into(),
         }
     }
-}
-
-parameters! {
-    pub(super) path IdParameter;
-
-    /// Vehicle id.
-    id: i64;
 }
 
 filters! {

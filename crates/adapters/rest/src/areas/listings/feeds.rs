@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio::task::yield_now;
 use utoipa::ToSchema;
 
-use super::listings::IdParameter;
+use super::id::IdParameter;
 use crate::{
     call::Call,
     code::Code,

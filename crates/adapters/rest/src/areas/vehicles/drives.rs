@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use forecourt_accounts::Rules;
 use forecourt_dealership::Session;
-use forecourt_files::{FileKind, SignedAddresses};
+use forecourt_files::FileKind;
 use forecourt_kernel::{
     BoundedText, BoxError, ContactId, Date, Field, Line, LongText, Target, ValidationErrors, VehicleId, View,
     bounds::MAX_LINE_CHARS,
@@ -24,7 +24,7 @@ use utoipa::{
     },
 };
 
-use super::{vehicle_media::addresses, vehicles::IdParameter};
+use super::id::IdParameter;
 use crate::{
     body::Form,
     call::{Call, Sender},
@@ -34,10 +34,10 @@ use crate::{
     extraction::UploadedFile,
     file_body::{self, FileBody, files_of},
     list::{PageEnvelope, RecordSize},
-    operation::{Created, Declared, Operation, operations},
+    operation::{Declared, Operation, operations},
     parameters::{FieldsParameter, ListRenderingParameters, PageParameters, parameters},
     record::OfContact,
-    reply::{Answer, Envelope, Reply},
+    reply::{Answer, Created, Envelope, Reply},
     schemas,
     upload::Upload,
     validated::ParsedBody,
@@ -68,17 +68,11 @@ fn shown(
     drive: &TestDrive,
     answer: impl FnOnce(&OfContact<TestDriveView<'_>>) -> Result<Reply, ApiError>,
 ) -> Result<Reply, ApiError> {
-    let addresses = signed(call);
+    let addresses = call.signed_addresses();
     answer(&OfContact {
         contact: drive.content.contact,
         view: TestDriveView::new(drive, &call.caller, &addresses, View::Full),
     })
-}
-
-/// Returns the addresses of private files in an answer to this call.
-pub(super) fn signed(call: &Call) -> SignedAddresses {
-    let key = call.worker.shared.address_key.clone();
-    SignedAddresses::new(addresses(call), key, call.clock().now())
 }
 
 /// List a vehicle's test drives
@@ -97,7 +91,7 @@ async fn list_test_drives(call: Call) -> Result<Answer, ApiError> {
         RecordSize::Large,
         async move |session, call, page| vehicles::list_drives(session, &call.caller, id, page, view).await,
         |item, drive| {
-            let addresses = signed(item.call);
+            let addresses = item.call.signed_addresses();
             item.show(&TestDriveView::new(drive, &item.call.caller, &addresses, item.view))
         },
     )
@@ -312,7 +306,11 @@ async fn add_drive_photo(call: Call) -> Result<Reply, ApiError> {
     let outcome = call.write(Ok(command), async |session: &mut dyn Session, command| {
         let target: Target<_> = call.target(Code::VEHICLE_NOT_FOUND)?;
         let (_, photo) = vehicles::add_drive_photo(session, &call.caller, target, command).await?;
-        Reply::created(&DrivePhotoView::new(&photo, &call.caller.business, &signed(&call)))
+        Reply::created(&DrivePhotoView::new(
+            &photo,
+            &call.caller.business,
+            &call.signed_addresses(),
+        ))
     });
     let outcome = outcome.await;
     call.discard_unused(&stored, &outcome).await;

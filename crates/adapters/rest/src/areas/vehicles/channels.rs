@@ -14,7 +14,7 @@ use utoipa::{
     openapi::{RefOr, Schema, schema::ArrayBuilder},
 };
 
-use super::vehicles::IdParameter;
+use super::id::IdParameter;
 use crate::{
     body::Form,
     call::Call,

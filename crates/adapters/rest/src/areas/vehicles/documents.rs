@@ -18,7 +18,7 @@ use utoipa::{
     openapi::{RefOr, Schema},
 };
 
-use super::vehicles::IdParameter;
+use super::id::IdParameter;
 use crate::{
     body::Form,
     call::Call,
