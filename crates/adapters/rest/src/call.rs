@@ -134,6 +134,11 @@ impl Call {
         ListName::within(name, record.unwrap_or_default())
     }
 
+    /// Returns the list of this name that the caller's business has in this epoch. Cursors of any other list are refused.
+    pub(crate) fn own_list(&self, name: ListName) -> ListName {
+        name.of_business(self.caller.business_id()).in_epoch(self.epoch)
+    }
+
     /// Returns the caller as of now, for a request that was held back so long that its key may have been revoked in the
     /// meantime.
     pub(crate) async fn caller_now(&self) -> Result<Caller, ApiError> {

@@ -122,7 +122,7 @@ impl Call {
         read: impl FnOnce(&mut Query<'_>, &Caller) -> F,
     ) -> Result<(F, ListRequest), ApiError> {
         let mut query = self.query();
-        let list = list.in_epoch(self.epoch);
+        let list = self.own_list(list);
         let filter = read(&mut query, &self.caller);
         let page = query.page(list, 1);
         let Rendering { view, fields } = query.rendering(default);

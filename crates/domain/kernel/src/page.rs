@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 
-use crate::{Epoch, bounds::MAX_LINE_CHARS};
+use crate::{BusinessId, Epoch, bounds::MAX_LINE_CHARS};
 
 /// The part of each record that a read shows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -126,6 +126,7 @@ impl<T> Page<T> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ListName {
     name: &'static str,
+    business: Option<BusinessId>,
     of: Option<i64>,
     epoch: Epoch,
 }
@@ -135,6 +136,7 @@ impl ListName {
     pub const fn new(name: &'static str) -> Self {
         Self {
             name,
+            business: None,
             of: None,
             epoch: Epoch::FIRST,
         }
@@ -148,6 +150,15 @@ impl ListName {
         }
     }
 
+    /// The list that this business has.
+    #[must_use]
+    pub const fn of_business(self, business: BusinessId) -> Self {
+        Self {
+            business: Some(business),
+            ..self
+        }
+    }
+
     /// The same list in `epoch`. A cursor from another epoch may mark the place of a different record by now.
     #[must_use]
     pub const fn in_epoch(self, epoch: Epoch) -> Self {
@@ -158,6 +169,8 @@ impl ListName {
 impl fmt::Display for ListName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)?;
+        self.business
+            .map_or(Ok(()), |business| write!(f, "@{}", business.get()))?;
         self.of.map_or(Ok(()), |of| write!(f, "-{of}"))?;
         write!(f, "{}", self.epoch.mark())
     }
@@ -196,7 +209,8 @@ impl Cursor {
     /// Reads a cursor that `list` made. The order of the list has `width` sort values.
     ///
     /// # Errors
-    /// [`InvalidCursor`] if the text is not a cursor, was altered, or was made for another list or in another epoch.
+    /// [`InvalidCursor`] if the text is not a cursor, was altered, or was made for another list (one of another business is another
+    /// list) or in another epoch.
     pub fn decode(list: ListName, width: usize, text: &str) -> Result<Self, InvalidCursor> {
         if text.len() > Self::MAX_BYTES {
             return Err(InvalidCursor);
@@ -286,6 +300,10 @@ mod tests {
         let of_one = Cursor::at([42]).encode(notes(1));
         assert_eq!(Cursor::decode(notes(1), 1, &of_one), Ok(Cursor::at([42])));
         assert_eq!(Cursor::decode(notes(2), 1, &of_one), Err(InvalidCursor));
+        let own = |business| LEADS.of_business(BusinessId::new(business));
+        let of_seven = Cursor::at([42]).encode(own(7));
+        assert_eq!(Cursor::decode(own(7), 1, &of_seven), Ok(Cursor::at([42])));
+        assert_eq!(Cursor::decode(own(8), 1, &of_seven), Err(InvalidCursor));
         let later = |list: ListName| list.in_epoch(Epoch::new(7));
         assert_eq!(Cursor::decode(later(LEADS), 1, &good), Err(InvalidCursor));
         let of_later = Cursor::at([42]).encode(later(notes(1)));

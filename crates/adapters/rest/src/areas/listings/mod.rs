@@ -80,7 +80,7 @@ fn operations() -> Declared<Vec<Operation>> {
 async fn list_listings(call: Call) -> Result<Answer, ApiError> {
     let mut query = call.query();
     let filter = FilterParameters::read(&mut query, &call.caller);
-    let name = LIST.in_epoch(call.epoch);
+    let name = call.own_list(LIST);
     let list = ListRequest {
         list: name,
         page: from_the_beginning(query.page(name, 2)),
