@@ -13,6 +13,7 @@ use crate::{
     large_answers::{LargeAnswer, LargeAnswers},
     query::{Query, Rendering},
     reply::{Answer, EnvelopeWriter, append, in_parts},
+    schemas,
 };
 
 /// The initial capacity of a part for each record, before their size is known.
@@ -25,6 +26,7 @@ const MAX_AT_ONCE: u32 = 250;
 #[derive(Serialize, utoipa::ToSchema)]
 pub(crate) struct PageEnvelope<T> {
     /// Always true.
+    #[schema(schema_with = schemas::success)]
     success: bool,
     /// The records of the page.
     data: Vec<T>,

@@ -8,7 +8,7 @@ use futures_util::{Stream, StreamExt, stream::LocalBoxStream};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{answer_cache::AnswerKey, error::ApiError, help::HelpPages};
+use crate::{answer_cache::AnswerKey, error::ApiError, help::HelpPages, schemas};
 
 /// The initial capacity of a body: most single records fit.
 const USUAL_BYTES: usize = 1024;
@@ -205,6 +205,7 @@ pub(crate) enum Created {
 #[derive(Serialize, utoipa::ToSchema)]
 pub(crate) struct Envelope<T> {
     /// Always true.
+    #[schema(schema_with = schemas::success)]
     success: bool,
     /// The requested data.
     data: T,

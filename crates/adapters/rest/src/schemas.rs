@@ -15,6 +15,7 @@ use utoipa::{
     PartialSchema, ToSchema,
     openapi::{
         KnownFormat, RefOr, SchemaFormat,
+        extensions::Extensions,
         schema::{AnyOfBuilder, ArrayBuilder, ArrayItems, ObjectBuilder, Schema, Type},
     },
 };
@@ -34,6 +35,19 @@ pub(crate) fn integer() -> ObjectBuilder {
     ObjectBuilder::new()
         .schema_type(Type::Integer)
         .format(Some(SchemaFormat::KnownFormat(KnownFormat::Int64)))
+}
+
+/// Returns the schema of a member `success` that is always this value. utoipa has no method for `const`.
+pub(crate) fn always(value: bool) -> ObjectBuilder {
+    ObjectBuilder::new()
+        .schema_type(Type::Boolean)
+        .description(Some(if value { "Always true." } else { "Always false" }))
+        .extensions(Some(Extensions::from_iter([("const", value)])))
+}
+
+/// Returns the schema of the member `success` of an answer that is not a refusal.
+pub(crate) fn success() -> RefOr<Schema> {
+    always(true).into()
 }
 
 /// Returns the schema of a line of text.

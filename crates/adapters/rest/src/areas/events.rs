@@ -22,7 +22,7 @@ use crate::{
     parameters::parameters,
     query::{Query, Rendering, whole_number},
     reply::{Answer, EnvelopeWriter, append, in_parts},
-    schemas::{EventCursor, EventNames, EventResource, Fields, MomentRange, PerPage, RecordNumber, Wait},
+    schemas::{self, EventCursor, EventNames, EventResource, Fields, MomentRange, PerPage, RecordNumber, Wait},
     tail::{LogPeek, MAX_WAIT},
 };
 
@@ -433,6 +433,7 @@ impl<'a> LoggedEvent<'a> {
 #[derive(Serialize, ToSchema)]
 struct EventPage<'a> {
     /// Always true.
+    #[schema(schema_with = schemas::success)]
     success: bool,
     /// The events, oldest first.
     data: Vec<LoggedEvent<'a>>,

@@ -33,7 +33,6 @@ pub(super) fn finish(document: &OpenApi) -> serde_json::Result<Value> {
     }
     each_object(&mut document, &mut |object| {
         declare_free_form(object);
-        declare_success(object);
         separate_types(object);
     });
     let sent = sent_schemas(&mut document);
@@ -43,7 +42,6 @@ pub(super) fn finish(document: &OpenApi) -> serde_json::Result<Value> {
     name_headers(&mut document);
     refusals::explain(&mut document);
     name_responses(&mut document);
-    declare_unsecured(&mut document);
     examples::add(&mut document)?;
     Ok(document)
 }
@@ -163,32 +161,6 @@ fn separate_types(schema: &mut Map<String, Value>) {
     schema.insert("anyOf".to_owned(), choices.into());
 }
 
-/// Declares the value of `success`: true beside `data`, false beside `error`.
-fn declare_success(schema: &mut Map<String, Value>) {
-    let Some(Value::Object(properties)) = schema.get_mut("properties") else {
-        return;
-    };
-    let refused = properties.contains_key("error");
-    if !refused && !properties.contains_key("data") {
-        return;
-    }
-    if let Some(Value::Object(success)) = properties.get_mut("success")
-        && success.get("type").is_some_and(|kind| kind == "boolean")
-    {
-        success.insert("const".to_owned(), (!refused).into());
-    }
-}
-
-/// Declares that the requests that we send need no credential of the receiver's: they are signed.
-fn declare_unsecured(document: &mut Value) {
-    let webhooks = document["webhooks"].as_object_mut().into_iter().flatten();
-    for (_, item) in webhooks {
-        for (_, operation) in item.as_object_mut().into_iter().flatten() {
-            operation["security"] = json!([]);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -244,15 +216,5 @@ mod tests {
             document,
             json!({"figure": figure, "id": id, "text": text, "example": example})
         );
-    }
-
-    #[test]
-    fn success_has_one_value() {
-        let envelope = |other: &str| json!({"properties": {"success": {"type": "boolean"}, other: {}}});
-        for (other, success) in [("data", json!(true)), ("error", json!(false))] {
-            let mut schema = envelope(other);
-            each_object(&mut schema, &mut declare_success);
-            assert_eq!(schema["properties"]["success"]["const"], success);
-        }
     }
 }

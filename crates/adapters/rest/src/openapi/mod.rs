@@ -413,13 +413,7 @@ fn error_envelope_schema() -> RefOr<Schema> {
     ObjectBuilder::new()
         .schema_type(Type::Object)
         .description(Some("A refusal."))
-        .property(
-            "success",
-            ObjectBuilder::new()
-                .schema_type(Type::Boolean)
-                .description(Some("Always false"))
-                .build(),
-        )
+        .property("success", schemas::always(false).build())
         .property("error", Ref::from_schema_name("Error"))
         .required("success")
         .required("error")

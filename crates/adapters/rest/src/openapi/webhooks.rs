@@ -90,7 +90,7 @@ fn delivery(topic: Topic) -> Operation {
         .content("application/json", content)
         .required(Some(Required::True));
     let response = |about: &str| ResponseBuilder::new().description(about).build();
-    OperationBuilder::new()
+    let mut operation = OperationBuilder::new()
         .tag("webhooks")
         .operation_id(Some(operation_id(topic)))
         .summary(Some(about))
@@ -99,7 +99,10 @@ fn delivery(topic: Topic) -> Operation {
         .request_body(Some(request.build()))
         .response("2XX", response("It is delivered."))
         .response("default", response("It is not, and tried again later."))
-        .build()
+        .build();
+    // A delivery needs no credential of the receiver's: it is signed.
+    operation.security = Some(Vec::new());
+    operation
 }
 
 fn header((name, about): (&str, &str)) -> Parameter {

@@ -142,6 +142,7 @@ impl ChangePages {
 #[derive(Serialize, ToSchema)]
 struct ListingChanges {
     /// Always true.
+    #[schema(schema_with = schemas::success)]
     success: bool,
     /// The latest change of each listing, in the order in which they happened.
     data: Vec<ListingChange<'static>>,

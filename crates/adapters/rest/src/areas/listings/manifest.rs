@@ -12,6 +12,7 @@ use crate::{
     operation::{Declared, Operation, operations},
     parameters::FieldsParameter,
     reply::{self, Answer, EnvelopeWriter, Reply},
+    schemas,
 };
 
 /// The number of entries of the manifest that are read at once.
@@ -114,6 +115,7 @@ impl Parts {
 #[derive(Serialize, ToSchema)]
 struct Manifest {
     /// Always true.
+    #[schema(schema_with = schemas::success)]
     success: bool,
     /// The listings, by id.
     data: Vec<EntryView<'static>>,
