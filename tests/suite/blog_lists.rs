@@ -8,8 +8,6 @@ use crate::blogs::{BLOGS, article};
 both_engines! {
     each_filter_alone_and_with_others
     categories_and_authors_are_searched_by_those_who_may
-    a_bad_parameter_is_refused
-    articles_are_listed_newest_first_by_page_and_cursor
 }
 
 /// A query, and the titles that it finds.
@@ -107,73 +105,4 @@ async fn categories_and_authors_are_searched_by_those_who_may(engine: Engine) {
     assert_eq!(exact.column("title"), ["3", "1"]);
     let list = searcher.list(&url_query(BLOGS, [("category", "%advice%")])).await;
     assert_eq!(list.column("title"), ["2", "1"]);
-}
-
-async fn a_bad_parameter_is_refused(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let long = "x".repeat(256);
-    let wide = format!("%{}", "a".repeat(100));
-    for (name, value) in [
-        ("status", "Published"),
-        ("status", "approved"),
-        ("status", "draft,published"),
-        ("category", long.as_str()),
-        ("author", long.as_str()),
-        ("category", wide.as_str()),
-        ("author", "%a%b%c%d%"),
-        ("category", "a\0b"),
-        ("page", "0"),
-        ("per_page", "501"),
-        ("view", "tiny"),
-        ("cursor", "x"),
-        ("status[]", "draft"),
-        ("category[]", "News"),
-        ("author[]", "Sam"),
-        ("tag[]", "winter"),
-        ("url[]", "four"),
-    ] {
-        let answer = shop.api.get(&url_query(BLOGS, [(name, value)])).await;
-        answer.invalid(&[name.trim_end_matches("[]")]);
-    }
-    for name in ["tag", "url"] {
-        for value in [long.as_str(), "a\0b"] {
-            shop.api.get(&url_query(BLOGS, [(name, value)])).await.not_our_fault();
-        }
-    }
-    let all = format!("{BLOGS}?status=x&category=%25a&author=%25a&page=0&per_page=x&view=x");
-    let fields = ["status", "category", "author", "page", "per_page", "view"];
-    shop.api.get(&all).await.invalid(&fields);
-    for _ in 0..2 {
-        shop.api.post("/2.0/reviews", &json!({})).await.created();
-    }
-    let reviews = shop.api.list("/2.0/reviews?per_page=1").await;
-    let foreign = reviews.pagination["next_cursor"].as_str().unwrap();
-    shop.api
-        .get(&format!("{BLOGS}?cursor={foreign}"))
-        .await
-        .invalid(&["cursor"]);
-}
-
-async fn articles_are_listed_newest_first_by_page_and_cursor(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    for number in 1..=5 {
-        // The order is that of the ids, whatever the time of publication.
-        let status = if number % 2 == 0 { "published" } else { "draft" };
-        let body = json!({"title": format!("{number}"), "status": status, "published_at": 1_000_000 - number});
-        article(&shop, &body).await;
-    }
-    let list = shop.api.list(BLOGS).await;
-    assert_eq!(list.column("title"), ["5", "4", "3", "2", "1"]);
-    let expected = json!({"page": 1, "per_page": 50, "total": 5, "total_pages": 1, "next_cursor": null});
-    assert_eq!(list.pagination, expected);
-    let second = shop.api.list(&format!("{BLOGS}?per_page=2&page=2")).await;
-    assert_eq!(second.column("title"), ["3", "2"]);
-    let first = shop.api.list(&format!("{BLOGS}?per_page=2")).await;
-    let cursor = first.pagination["next_cursor"].as_str().unwrap();
-    let next = shop.api.list(&format!("{BLOGS}?per_page=2&cursor={cursor}")).await;
-    assert_eq!(next.column("title"), ["3", "2"]);
-    let expected = json!({"per_page": 2, "next_cursor": next.pagination["next_cursor"]});
-    assert_eq!(next.pagination, expected);
-    let drafts = shop.api.walk(&format!("{BLOGS}?per_page=1&status=draft")).await;
-    assert!(drafts.iter().map(|article| &article["title"]).eq(["5", "3", "1"]));
 }

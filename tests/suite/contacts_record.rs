@@ -11,10 +11,6 @@ both_engines! {
     a_change_of_nothing_leaves_the_stamp
     tags_are_replaced_as_a_set
     two_contacts_do_not_log_in_with_one_email
-    a_contact_is_gone_when_it_is_deleted
-    views_and_fields_are_as_for_leads
-    other_businesses_have_no_part_in_it
-    a_retry_gets_the_same_answer
     a_lead_is_linked_to_a_contact_that_exists
 }
 
@@ -250,99 +246,6 @@ async fn two_contacts_do_not_log_in_with_one_email(engine: Engine) {
         .post(CONTACTS, &login("ann@example.com"))
         .await
         .created();
-}
-
-async fn a_contact_is_gone_when_it_is_deleted(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let path = path(&shop, &json!({"name": "Ann"})).await;
-    let id = shop.api.get(&path).await.ok()["id"].take();
-    assert_eq!(shop.api.delete(&path).await.ok(), json!({"id": id, "deleted": true}));
-    let nothing = json!({});
-    for (method, path) in [
-        ("GET", path.clone()),
-        ("PATCH", path.clone()),
-        ("DELETE", path.clone()),
-        ("GET", format!("{path}/follow-blocks")),
-        ("PUT", format!("{path}/follow-blocks")),
-        ("GET", format!("{path}/notes")),
-        ("DELETE", format!("{path}/notes/1")),
-        ("DELETE", format!("{path}/notes/x")),
-        ("GET", format!("{path}/tags")),
-        ("GET", format!("{path}/export")),
-        ("POST", format!("{path}/login/password/reset")),
-        ("POST", format!("{path}/login/email")),
-        ("GET", format!("{CONTACTS}/0")),
-        ("GET", format!("{CONTACTS}/x")),
-        ("POST", format!("{CONTACTS}/x/login/email")),
-    ] {
-        let request = shop.api.request(method, &path);
-        let request = if method == "GET" {
-            request
-        } else {
-            request.json(&nothing)
-        };
-        request.send().await.refused(404, "contact_not_found");
-    }
-    let note = shop.api.post(&format!("{path}/notes"), &json!({"note": "x"})).await;
-    note.refused(404, "contact_not_found");
-    assert_eq!(shop.api.list(CONTACTS).await.pagination["total"], 0);
-}
-
-async fn views_and_fields_are_as_for_leads(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let path = path(&shop, &everything()).await;
-    let full = shop.api.get(&path).await.ok();
-    let simple = shop.api.get(&format!("{path}?view=simple")).await.ok();
-    let data = json!({"type": ["Supplier", "Trade"], "name": "Ann Lee", "company": "Lee & Sons",
-                      "telephone": "+441632960123", "mobile": "+447700900123"});
-    assert_eq!(simple["data"], data);
-    for member in ["id", "site", "email", "created", "updated"] {
-        assert_eq!(simple[member], full[member]);
-    }
-    assert_eq!(simple.as_object().unwrap().len(), 6);
-    assert_eq!(shop.api.list(CONTACTS).await.items, [simple]);
-    assert_eq!(shop.api.list(&format!("{CONTACTS}?view=full")).await.items, [full]);
-    let list = shop
-        .api
-        .list(&format!("{CONTACTS}?fields=email,data.address.zip,nothing"))
-        .await;
-    assert_eq!(
-        list.items,
-        [json!({"email": "Ann@Example.com", "data": {"address": {"zip": "LS1 4AB"}}})]
-    );
-}
-
-async fn other_businesses_have_no_part_in_it(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let rival = shop.rival().await;
-    let path = path(&shop, &everything()).await;
-    rival.get(&path).await.refused(404, "contact_not_found");
-    rival
-        .patch(&path, &json!({"name": "x"}))
-        .await
-        .refused(404, "contact_not_found");
-    rival.delete(&path).await.refused(404, "contact_not_found");
-    assert!(rival.list(CONTACTS).await.items.is_empty());
-    let probe = json!({"type": "email", "value": "ann@example.com"});
-    let answer = rival.post(&format!("{CONTACTS}/duplicate-check"), &probe).await.ok();
-    assert_eq!(answer, json!({"type": "email", "duplicate": false, "contact": null}));
-}
-
-async fn a_retry_gets_the_same_answer(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let request = || shop.api.request("POST", CONTACTS).key("k").json(&everything());
-    let first = request().send().await;
-    let second = request().send().await;
-    assert_eq!(first.created(), second.created());
-    let path = format!("{CONTACTS}/{}", first.created()["id"]);
-    let reset = || {
-        shop.api
-            .request("POST", &format!("{path}/login/password/reset"))
-            .key("r")
-    };
-    let (first, second) = (reset().send().await.ok(), reset().send().await.ok());
-    assert_eq!(first, second);
-    assert_eq!(shop.api.list(CONTACTS).await.pagination["total"], 1);
 }
 
 async fn a_lead_is_linked_to_a_contact_that_exists(engine: Engine) {

@@ -6,6 +6,8 @@ use harness::{Client, Engine, Installation, Shop, both_engines};
 use reqwest::Url;
 use serde_json::{Value, json};
 
+use crate::conformance::{Document, Operation};
+
 both_engines! {
     the_document_is_open_api_3_1
     the_document_is_the_one_that_the_command_prints
@@ -18,64 +20,6 @@ both_engines! {
     the_guides_are_beside_the_reference
     the_reference_is_small
     health_and_readiness_are_public
-}
-
-/// An operation of the OpenAPI document.
-pub(crate) struct Operation {
-    /// Method and path, as in `GET /2.0/leads/{id}`.
-    pub(crate) name: String,
-    pub(crate) method: String,
-    pub(crate) path: String,
-    /// The scopes that it needs; empty for a public one.
-    pub(crate) scopes: Vec<String>,
-}
-
-impl Operation {
-    /// Returns the path with a number for each parameter.
-    pub(crate) fn example_path(&self) -> String {
-        let parts = self.path.split('/');
-        let parts: Vec<&str> = parts
-            .map(|part| if part.starts_with('{') { "1" } else { part })
-            .collect();
-        parts.join("/")
-    }
-
-    /// Returns the one scope that it needs.
-    pub(crate) fn scope(&self) -> &str {
-        match self.scopes.as_slice() {
-            [scope] => scope,
-            other => panic!("{} needs not one scope but {other:?}", self.name),
-        }
-    }
-}
-
-/// Returns every operation of the document.
-pub(crate) fn operations(document: &Value) -> Vec<Operation> {
-    const METHODS: [&str; 8] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
-    let mut operations = Vec::new();
-    for (path, item) in document["paths"].as_object().expect("the document has paths") {
-        let methods = item
-            .as_object()
-            .unwrap()
-            .iter()
-            .filter(|(key, _)| METHODS.contains(&key.as_str()));
-        for (method, operation) in methods {
-            let method = method.to_uppercase();
-            let schemes = operation["security"].as_array().into_iter().flatten();
-            let scopes = schemes.filter_map(Value::as_object).flat_map(|scheme| scheme.values());
-            operations.push(Operation {
-                name: format!("{method} {path}"),
-                scopes: scopes
-                    .filter_map(Value::as_array)
-                    .flatten()
-                    .map(|scope| scope.as_str().unwrap().to_owned())
-                    .collect(),
-                path: path.clone(),
-                method,
-            });
-        }
-    }
-    operations
 }
 
 async fn the_document_is_open_api_3_1(engine: Engine) {
@@ -92,7 +36,7 @@ async fn the_document_is_open_api_3_1(engine: Engine) {
     );
     assert_eq!(document["info"]["version"], "2.0");
     let mut ids = BTreeSet::new();
-    for operation in operations(&document) {
+    for operation in &Document::new(document.clone()).operations {
         let declared = &document["paths"][&operation.path][operation.method.to_lowercase()];
         let id = declared["operationId"].as_str().unwrap_or_default().to_owned();
         assert!(
@@ -147,7 +91,7 @@ async fn every_reference_in_the_document_leads_somewhere(engine: Engine) {
     }
     let document = Shop::open(engine).await.installation().run(["openapi"]).await.json();
     check(&document, &document);
-    for operation in operations(&document) {
+    for operation in &Document::new(document.clone()).operations {
         let declared = &document["paths"][&operation.path][operation.method.to_lowercase()];
         let parameters = declared["parameters"].as_array().into_iter().flatten();
         let in_path: Vec<&str> = parameters
@@ -320,9 +264,12 @@ async fn the_words_that_parameters_declare_are_taken(engine: Engine) {
     let deliveries = "/2.0/webhooks/{id}/deliveries";
     let document = shop.server.anonymous().get("/2.0/openapi.json").await.json();
     let mut seen = BTreeSet::new();
-    let lists = operations(&document).into_iter().filter(|operation| {
-        operation.method == "GET" && (!operation.path.contains('{') || operation.path == deliveries)
-    });
+    let lists = Document::new(document.clone())
+        .operations
+        .into_iter()
+        .filter(|operation| {
+            operation.method == "GET" && (!operation.path.contains('{') || operation.path == deliveries)
+        });
     for Operation { path, .. } in lists {
         // The tags of vehicles are those of a stock type.
         let others = if path.ends_with("/tags") {
@@ -374,142 +321,6 @@ async fn the_words_that_parameters_declare_are_taken(engine: Engine) {
     }
 }
 
-/// Returns true if an operation is a step of a vehicle's reservation, sale, appraisal or test drive, or changes a document of
-/// it.
-fn is_process(path: &str) -> bool {
-    ["/reserve", "/sale", "/appraisal/", "/test-drives", "/documents/"]
-        .iter()
-        .any(|step| path.contains(step))
-}
-
-/// Returns the id of a new vehicle on which that step can be taken.
-async fn ready_for(shop: &Shop, step: &str) -> String {
-    let kind = if step.contains("/appraisal/") {
-        "appraisal"
-    } else {
-        "in-stock"
-    };
-    let mut vehicle = crate::vehicles_record::a_car();
-    vehicle["type"] = kind.into();
-    let path = crate::vehicles_record::path(shop, &vehicle).await;
-    if step.ends_with("/accept") {
-        let offer = json!({"offer": 8_000, "expiry": harness::today(7), "appraised_by": 1});
-        shop.api.post(&format!("{path}/appraisal/offer"), &offer).await.ok();
-    }
-    if kind == "in-stock" {
-        crate::listing_changes::put_on(shop, &path, json!(["website"])).await;
-    }
-    path.rsplit('/').next().unwrap().to_owned()
-}
-
-/// The document's examples of bodies are accepted.
-#[tokio::test]
-async fn the_examples_of_bodies_work() {
-    let shop = Shop::open(Engine::Sqlite).await;
-    let document = shop.api.get("/2.0/openapi.json").await.json();
-    let (mut seen, mut faults) = (0, Vec::new());
-    // First the operations that create a record, from which the others take an id.
-    let (made, changed): (Vec<_>, Vec<_>) = operations(&document)
-        .into_iter()
-        .filter(|operation| operation.method != "GET")
-        .partition(|operation| !operation.path.contains('{'));
-    let mut ids: std::collections::BTreeMap<String, String> = std::collections::BTreeMap::new();
-    for operation in made.iter().chain(&changed) {
-        let declared = &document["paths"][&operation.path][operation.method.to_lowercase()];
-        let schema = &declared["requestBody"]["content"]["application/json"]["schema"];
-        let named = schema["$ref"].as_str().and_then(|name| document.pointer(&name[1..]));
-        let example = &named.unwrap_or(schema)["example"];
-        if schema.is_null() {
-            if let Some(text) = declared["requestBody"]["content"]["application/xml"]["example"].as_str() {
-                let request = shop
-                    .api
-                    .request(&operation.method, &operation.path)
-                    .body(text.to_owned());
-                request.header("Content-Type", "application/xml").send().await.created();
-                seen += 1;
-            } else {
-                assert!(declared["requestBody"].is_null(), "{} has no example", operation.name);
-            }
-            continue;
-        }
-        assert!(!example.is_null(), "{} has no example", operation.name);
-        let area = operation.path.split('/').nth(2).unwrap().to_owned();
-        let mut example = example.clone();
-        let path = match ids.get(&area) {
-            _ if is_process(&operation.path) => {
-                for member in ["customer", "contact"] {
-                    if example.get(member).is_some() {
-                        example[member] = ids["contacts"].parse::<i64>().unwrap().into();
-                    }
-                }
-                let vehicle = ready_for(&shop, &operation.path).await;
-                let path = operation.path.replace("{id}", &vehicle);
-                if operation.path.contains("/test-drives/") {
-                    let start = json!({"contact": ids["contacts"].parse::<i64>().unwrap()});
-                    let drives = format!("/2.0/vehicles/{vehicle}/test-drives");
-                    shop.api.post(&drives, &start).await.created();
-                }
-                if path.contains("{document_id}") {
-                    let paper = json!({"file": "JVBERi0xLjQK"});
-                    let paper = shop
-                        .api
-                        .post(&format!("/2.0/vehicles/{vehicle}/documents"), &paper)
-                        .await;
-                    path.replace("{document_id}", paper.created()["id"].as_str().unwrap())
-                } else {
-                    path
-                }
-            }
-            Some(id) => operation.path.replace("{id}", id),
-            None => operation.path.clone(),
-        };
-        if example.get("vehicle").is_some() {
-            example["vehicle"] = ready_for(&shop, &operation.path).await.parse::<i64>().unwrap().into();
-        }
-        let request = shop
-            .api
-            .request(&operation.method, &path)
-            .header("Prefer", "handling=strict");
-        let answer = request.json(&example).send().await;
-        assert!(answer.status < 300, "{}: {}", operation.name, answer.text());
-        faults.extend(unlike_example(
-            &document,
-            &operation.name,
-            &declared["responses"],
-            &answer,
-        ));
-        if let Some(id) = answer.json()["data"]["id"].as_i64().filter(|_| answer.status == 201) {
-            ids.entry(area).or_insert(id.to_string());
-        }
-        seen += 1;
-    }
-    assert!(seen > 12, "{seen}");
-    let mut read = 0;
-    // Now that there is a record of each kind, reads look like their examples too.
-    for operation in operations(&document)
-        .iter()
-        .filter(|operation| operation.method == "GET")
-    {
-        let area = operation.path.split('/').nth(2).unwrap();
-        let path = match ids.get(area) {
-            Some(id) => operation.path.replace("{id}", id),
-            None => operation.path.clone(),
-        };
-        let declared = &document["paths"][&operation.path]["get"]["responses"];
-        let is_json = declared["200"]["content"].get("application/json").is_some();
-        if is_json && !path.contains('{') && path != "/2.0/openapi.json" {
-            let answer = shop.api.get(&path).await;
-            // Some need parameters, or another state of the record.
-            if answer.status == 200 {
-                faults.extend(unlike_example(&document, &operation.name, declared, &answer));
-                read += 1;
-            }
-        }
-    }
-    assert!(read > 25, "{read}");
-    assert!(faults.is_empty(), "{faults:#?}");
-}
-
 /// A value that has to be of two types at once matches nothing, and breaks generated code.
 #[test]
 fn the_parts_of_a_schema_are_of_one_type() {
@@ -531,32 +342,4 @@ fn the_parts_of_a_schema_are_of_one_type() {
     }
     let document: Value = serde_json::from_str(include_str!("../../docs/openapi.json")).unwrap();
     check("", &document);
-}
-
-/// Describes the members in which the answer differs from its examples in the document.
-fn unlike_example(document: &Value, operation: &str, declared: &Value, answer: &harness::Answer) -> Option<String> {
-    let content = &declared[answer.status.to_string()]["content"]["application/json"];
-    let examples = content["examples"].as_object().into_iter().flatten();
-    let examples: Vec<&Value> = examples
-        .map(|(_, example)| document.pointer(&example["$ref"].as_str().unwrap()[1..]).unwrap())
-        .map(|example| &example["value"])
-        .collect();
-    assert!(!examples.is_empty(), "{operation} has no example of its answer");
-    let members = |value: &Value| -> Option<BTreeSet<String>> {
-        let data = &value["data"];
-        let shown = data.as_array().map_or(Some(data), |list| list.first())?;
-        Some(
-            shown
-                .as_object()
-                .into_iter()
-                .flatten()
-                .map(|(name, _)| name.clone())
-                .collect(),
-        )
-    };
-    let answer = answer.json();
-    // An empty list shows nothing.
-    let shown = members(&answer)?;
-    let known: Vec<_> = examples.into_iter().filter_map(members).collect();
-    (!known.contains(&shown)).then(|| format!("{operation} shows {shown:?}, the examples have {known:?}"))
 }

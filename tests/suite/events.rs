@@ -11,8 +11,6 @@ both_engines! {
     the_log_is_read_part_by_part
     a_reader_can_begin_with_what_happens_from_now_on
     events_are_filtered_by_name_resource_record_and_time
-    fields_leave_only_what_is_named
-    a_bad_parameter_is_reported
     only_events_of_the_key_s_scopes_are_shown
     the_log_is_one_s_own
     what_failed_or_changed_nothing_is_not_logged
@@ -196,42 +194,6 @@ async fn events_are_filtered_by_name_resource_record_and_time(engine: Engine) {
         };
         assert_eq!(part_by_part, expected, "{query}");
     }
-}
-
-async fn fields_leave_only_what_is_named(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    shop.lead(&json!({"name": "Ann"})).await;
-    let shown = read(&shop.api, "fields=sequence,data.name,data.status.name,nothing").await;
-    assert_eq!(
-        shown.items,
-        [json!({"sequence": 1, "data": {"name": "Ann", "status": {"name": "new"}}})]
-    );
-    assert_eq!(shown.position, "1");
-}
-
-async fn a_bad_parameter_is_reported(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    for (query, parameters) in [
-        ("cursor=x", vec!["cursor"]),
-        ("cursor=-1", vec!["cursor"]),
-        ("cursor=", vec!["cursor"]),
-        ("per_page=0", vec!["per_page"]),
-        ("per_page=501", vec!["per_page"]),
-        ("event=lead.exploded", vec!["event"]),
-        ("event=ping", vec!["event"]),
-        ("event[]=lead.created&event[]=x", vec!["event"]),
-        ("resource=leads", vec!["resource"]),
-        ("record=1", vec!["record"]),
-        ("record=x&resource=lead", vec!["record"]),
-        ("created=x", vec!["created"]),
-        ("wait=31", vec!["wait"]),
-        ("wait=-1", vec!["wait"]),
-        ("wait=x", vec!["wait"]),
-        ("wait=99&cursor=x&resource=y", vec!["wait", "cursor", "resource"]),
-    ] {
-        shop.api.get(&format!("{EVENTS}?{query}")).await.invalid(&parameters);
-    }
-    read(&shop.api, "unknown=1&wait=0&page=7").await;
 }
 
 async fn only_events_of_the_key_s_scopes_are_shown(engine: Engine) {

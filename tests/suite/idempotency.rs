@@ -6,19 +6,10 @@ use harness::{Answer, Client, Engine, Installation, Shop, acme, both_engines};
 use serde_json::{Value, json};
 
 both_engines! {
-    a_repeated_create_is_replayed
-    every_writing_method_is_replayed
     a_replay_outlives_the_record
-    requests_without_a_key_are_all_done
-    another_body_is_refused
-    another_path_query_or_method_is_refused
-    a_key_has_1_to_255_characters_of_a_few_kinds
-    reading_takes_no_key
-    keys_are_apart_for_each_business
     keys_of_one_business_are_shared_by_its_credentials
     a_replay_needs_the_scope_of_the_first_request
     refused_fields_are_replayed
-    a_missing_record_is_replayed
     what_fails_before_the_handler_is_not_stored
     a_rate_limited_request_is_not_stored
     simultaneous_twins_make_one_record
@@ -46,42 +37,6 @@ async fn count(client: &Client) -> usize {
     client.walk(LEADS).await.len()
 }
 
-async fn a_repeated_create_is_replayed(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let body = json!({"name": "Ann", "data": {"message": "Hello"}});
-    let first = create(&shop.api, "a-1", &body).await;
-    first.created();
-    for _ in 0..3 {
-        replayed(&first, &create(&shop.api, "a-1", &body).await);
-    }
-    assert_eq!(count(&shop.api).await, 1);
-    create(&shop.api, "a-2", &body).await.created();
-    assert_eq!(count(&shop.api).await, 2);
-}
-
-async fn every_writing_method_is_replayed(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let lead = shop.lead_path("Ann").await;
-    let status = format!("{lead}/status");
-    let assign = format!("{lead}/assign");
-    let requests = [
-        ("PATCH", &lead, json!({"name": "Bea"})),
-        ("PATCH", &status, json!({"closed": true})),
-        ("PATCH", &assign, json!({"assign": [1]})),
-        ("DELETE", &lead, Value::Null),
-    ];
-    for (number, (method, path, body)) in requests.iter().enumerate() {
-        let send = async || {
-            let request = shop.api.request(method, path).key(&format!("key-{number}"));
-            let request = if body.is_null() { request } else { request.json(body) };
-            request.send().await
-        };
-        let first = send().await;
-        first.ok();
-        replayed(&first, &send().await);
-    }
-}
-
 async fn a_replay_outlives_the_record(engine: Engine) {
     let shop = Shop::open(engine).await;
     let first = create(&shop.api, "key", &json!({"name": "Ann"})).await;
@@ -89,105 +44,6 @@ async fn a_replay_outlives_the_record(engine: Engine) {
     shop.api.delete(&lead).await.ok();
     replayed(&first, &create(&shop.api, "key", &json!({"name": "Ann"})).await);
     shop.api.get(&lead).await.refused(404, "lead_not_found");
-}
-
-async fn requests_without_a_key_are_all_done(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    for _ in 0..3 {
-        let answer = shop.api.post(LEADS, &json!({"name": "Ann"})).await;
-        answer.created();
-        assert_eq!(answer.header(REPLAY), None);
-    }
-    assert_eq!(count(&shop.api).await, 3);
-}
-
-async fn another_body_is_refused(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let send = async |body: &'static str| shop.api.request("POST", LEADS).key("key").body(body).send().await;
-    let first = send(r#"{"name":"Ann"}"#).await;
-    first.created();
-    for other in [
-        r#"{"name":"Bea"}"#,
-        r#"{"name": "Ann"}"#,
-        r#"{"name":"Ann"} "#,
-        "",
-        "{}",
-        r#"{"site":"x"}"#,
-    ] {
-        let answer = send(other).await;
-        answer.refused(422, "idempotency_key_reused");
-        assert_eq!(answer.header(REPLAY), None);
-    }
-    replayed(&first, &send(r#"{"name":"Ann"}"#).await);
-    assert_eq!(count(&shop.api).await, 1);
-}
-
-async fn another_path_query_or_method_is_refused(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let (one, other) = (shop.lead_path("Ann").await, shop.lead_path("Bea").await);
-    let send = async |method: &str, path: &str| {
-        let request = shop.api.request(method, path).key("key");
-        request.json(&json!({})).send().await
-    };
-    send("PATCH", &one).await.ok();
-    for (method, path) in [
-        ("PATCH", other.as_str()),
-        ("PATCH", &format!("{one}?a=b")),
-        ("PATCH", &format!("{one}/status")),
-        ("DELETE", &one),
-        ("POST", LEADS),
-    ] {
-        send(method, path).await.refused(422, "idempotency_key_reused");
-    }
-    assert_eq!(count(&shop.api).await, 2);
-}
-
-async fn a_key_has_1_to_255_characters_of_a_few_kinds(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    for key in [
-        "",
-        " ",
-        "a b",
-        "a.b",
-        "a/b",
-        "a:b",
-        "ümlaut",
-        "a\tb",
-        "a,b",
-        &"x".repeat(256),
-        &"x".repeat(5_000),
-    ] {
-        let answer = create(&shop.api, key, &json!({})).await;
-        answer.refused(400, "idempotency_key_invalid");
-        let request = shop.api.request("DELETE", "/2.0/leads/1").key(key);
-        request.send().await.refused(400, "idempotency_key_invalid");
-    }
-    for key in ["x", "-", "_", "0", "aZ-09_", &"x".repeat(255)] {
-        create(&shop.api, key, &json!({})).await.created();
-    }
-}
-
-async fn reading_takes_no_key(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    for _ in 0..2 {
-        for key in ["key", "not a key"] {
-            let answer = shop.api.request("GET", LEADS).key(key).send().await;
-            answer.ok();
-            assert_eq!(answer.header(REPLAY), None);
-        }
-    }
-    create(&shop.api, "key", &json!({})).await.created();
-}
-
-async fn keys_are_apart_for_each_business(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let rival = shop.rival().await;
-    let (ours, theirs) = (json!({"name": "Ann"}), json!({"name": "Bea"}));
-    create(&shop.api, "key", &ours).await.created();
-    let answer = create(&rival, "key", &theirs).await;
-    assert_eq!(answer.created()["name"], "Bea");
-    assert_eq!(answer.header(REPLAY), None);
-    assert_eq!((count(&shop.api).await, count(&rival).await), (1, 1));
 }
 
 async fn keys_of_one_business_are_shared_by_its_credentials(engine: Engine) {
@@ -220,20 +76,6 @@ async fn refused_fields_are_replayed(engine: Engine) {
             .await
             .refused(422, "idempotency_key_reused");
     }
-}
-
-async fn a_missing_record_is_replayed(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let send = async || {
-        shop.api
-            .request("DELETE", "/2.0/leads/123456789")
-            .key("key")
-            .send()
-            .await
-    };
-    let first = send().await;
-    first.refused(404, "lead_not_found");
-    replayed(&first, &send().await);
 }
 
 async fn what_fails_before_the_handler_is_not_stored(engine: Engine) {

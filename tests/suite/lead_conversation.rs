@@ -11,8 +11,6 @@ use crate::lead_create::shown_detail;
 both_engines! {
     a_message_is_added_and_moves_the_lead
     a_message_on_a_junk_lead_makes_it_new_message
-    what_is_no_message_is_refused
-    messages_are_listed_newest_first
     a_reply_by_email_is_mailed_in_its_thread
     a_retry_sends_no_second_mail
     a_reply_that_cannot_be_sent_is_refused_and_not_added
@@ -20,7 +18,6 @@ both_engines! {
     notes_are_for_the_staff_alone
     a_lead_has_at_most_a_thousand_notes
     messages_and_notes_are_deleted_with_their_lead
-    other_businesses_have_no_part_in_it
     a_contact_is_suggested_and_never_linked
     an_erased_contact_is_suggested_no_more_and_forgotten_in_messages
 }
@@ -106,81 +103,6 @@ async fn a_message_on_a_junk_lead_makes_it_new_message(engine: Engine) {
         .await
         .created();
     assert_eq!(shop.api.get(&path).await.ok()["status"]["name"], "replied");
-}
-
-async fn what_is_no_message_is_refused(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let path = shop.lead_path("Ann").await;
-    let messages = format!("{path}/messages");
-    let message = |members: Value| {
-        let mut message = json!({"direction": "in", "body": "x"});
-        for (name, value) in members.as_object().unwrap() {
-            message[name] = value.clone();
-        }
-        message
-    };
-    for (body, fields) in [
-        (json!({}), &["direction", "body"][..]),
-        (message(json!({"direction": "up"})), &["direction"]),
-        (message(json!({"direction": null})), &["direction"]),
-        (message(json!({"direction": 1})), &["direction"]),
-        (message(json!({"channel": "pigeon", "body": ""})), &["channel", "body"]),
-        (message(json!({"subject": "ä".repeat(256)})), &["subject"]),
-        (message(json!({"body": " \n"})), &["body"]),
-        (message(json!({"body": "ä".repeat(20_001)})), &["body"]),
-        (message(json!({"body": "nul \u{0}"})), &["body"]),
-        (message(json!({"body": {}})), &["body"]),
-    ] {
-        shop.api.post(&messages, &body).await.invalid(fields);
-        // Fields are checked before the lead.
-        shop.api.post("/2.0/leads/987654/messages", &body).await.invalid(fields);
-    }
-    let whole = message(json!({"subject": "ä".repeat(255), "body": "ä".repeat(20_000), "channel": null}));
-    shop.api.post(&messages, &whole).await.created();
-    for absent in ["/2.0/leads/987654/messages", "/2.0/leads/x/messages"] {
-        shop.api
-            .post(absent, &message(json!({})))
-            .await
-            .refused(404, "lead_not_found");
-        shop.api.get(absent).await.refused(404, "lead_not_found");
-    }
-    assert_eq!(shop.api.list(&messages).await.items.len(), 1);
-}
-
-async fn messages_are_listed_newest_first(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let (path, other) = (shop.lead_path("Ann").await, shop.lead_path("Bea").await);
-    for number in 0..7 {
-        say(
-            &shop.api,
-            &path,
-            &json!({"direction": "in", "body": format!("{number}")}),
-        )
-        .await
-        .created();
-        say(&shop.api, &other, &json!({"direction": "in", "body": "y"}))
-            .await
-            .created();
-    }
-    let messages = format!("{path}/messages");
-    let newest: Vec<_> = (0..7).rev().map(|number| json!(number.to_string())).collect();
-    let list = shop.api.list(&messages).await;
-    assert_eq!(
-        (list.column("body"), &list.pagination["total"]),
-        (newest.clone(), &json!(7))
-    );
-    let walked = shop.api.walk(&format!("{messages}?per_page=3")).await;
-    assert_eq!(walked, list.items);
-    let second = shop.api.list(&format!("{messages}?per_page=3&page=2")).await;
-    assert_eq!(second.column("body"), newest[3..6]);
-    let few = shop.api.list(&format!("{messages}?fields=id,body")).await.items;
-    assert_eq!(few[0].as_object().unwrap().len(), 2);
-    let theirs = shop.api.list(&format!("{other}/messages?per_page=3")).await;
-    let cursor = theirs.pagination["next_cursor"].as_str().unwrap().to_owned();
-    shop.api
-        .get(&format!("{messages}?cursor={cursor}"))
-        .await
-        .invalid(&["cursor"]);
 }
 
 async fn a_reply_by_email_is_mailed_in_its_thread(engine: Engine) {
@@ -410,35 +332,6 @@ async fn messages_and_notes_are_deleted_with_their_lead(engine: Engine) {
         let empty = format!("SELECT count(*) = 0 FROM {table}");
         assert!(shop.installation().is_true(&empty).await, "{table}");
     }
-}
-
-async fn other_businesses_have_no_part_in_it(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let rival = shop.rival().await;
-    let path = shop.lead_path("Ann").await;
-    let note = shop
-        .api
-        .post(&format!("{path}/notes"), &json!({"note": "x"}))
-        .await
-        .created();
-    say(&rival, &path, &json!({"direction": "in", "body": "x"}))
-        .await
-        .refused(404, "lead_not_found");
-    rival
-        .post(&format!("{path}/notes"), &json!({"note": "x"}))
-        .await
-        .refused(404, "lead_not_found");
-    rival
-        .delete(&format!("{path}/notes/{}", note["id"]))
-        .await
-        .refused(404, "lead_not_found");
-    for part in ["messages", "notes"] {
-        rival
-            .get(&format!("{path}/{part}"))
-            .await
-            .refused(404, "lead_not_found");
-    }
-    assert_eq!(shop.api.list(&format!("{path}/notes")).await.items, [note]);
 }
 
 async fn a_contact_is_suggested_and_never_linked(engine: Engine) {

@@ -9,7 +9,6 @@ both_engines! {
     a_vehicle_is_associated_by_its_id_or_its_tag
     little_is_shown_of_a_vehicle_of_which_little_is_known
     what_names_no_vehicle_is_refused
-    the_vehicle_is_validated_before_the_lead
     a_vehicle_is_associated_once
     of_simultaneous_associations_one_is_made
     of_simultaneous_associations_on_two_servers_one_is_made
@@ -18,7 +17,6 @@ both_engines! {
     a_new_lead_that_names_no_vehicle_is_not_made
     a_change_ignores_vehicles
     a_vehicle_is_taken_off
-    lists_are_paged_newest_vehicle_first
     leads_are_found_by_their_vehicle
     vehicles_are_found_by_their_lead
     associations_are_changes_of_the_lead
@@ -26,7 +24,6 @@ both_engines! {
     a_deleted_vehicle_leaves_its_leads
     a_deleted_lead_leaves_its_vehicles
     other_businesses_have_no_part_in_it
-    reading_leads_is_enough_to_list_and_no_more
 }
 
 const LEADS: &str = "/2.0/leads";
@@ -171,22 +168,6 @@ async fn what_names_no_vehicle_is_refused(engine: Engine) {
     // One of the two is enough if the other is empty.
     let body = json!({"vehicle": id, "vehicle_tag": null, "unknown": 1});
     shop.api.post(&lead, &body).await.ok();
-}
-
-async fn the_vehicle_is_validated_before_the_lead(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let ids = vehicles(&shop.api, 1).await;
-    for lead in ["987654321", "0", "x"].map(|id| format!("{LEADS}/{id}/vehicles")) {
-        shop.api.post(&lead, &json!({})).await.invalid(&["vehicle"]);
-        associate(&shop.api, &lead, 77).await.invalid(&["vehicle"]);
-        associate(&shop.api, &lead, ids[0]).await.refused(404, "lead_not_found");
-        shop.api.get(&lead).await.refused(404, "lead_not_found");
-        shop.api.get(&format!("{lead}?per_page=0")).await.invalid(&["per_page"]);
-        for vehicle in ["77", "x"] {
-            let answer = shop.api.delete(&format!("{lead}/{vehicle}")).await;
-            answer.refused(404, "lead_not_found");
-        }
-    }
 }
 
 async fn a_vehicle_is_associated_once(engine: Engine) {
@@ -367,49 +348,6 @@ async fn a_vehicle_is_taken_off(engine: Engine) {
     assert_eq!(listed(&shop.api, &other).await, [ids[2]]);
     // The vehicle itself is still there.
     shop.api.get(&format!("{VEHICLES}/{}", ids[0])).await.ok();
-}
-
-async fn lists_are_paged_newest_vehicle_first(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let (lead, other) = (lead(&shop).await, lead(&shop).await);
-    let ids = vehicles(&shop.api, 7).await;
-    for index in [3, 0, 6, 2, 1, 5, 4] {
-        associate(&shop.api, &lead, ids[index]).await.ok();
-    }
-    associate(&shop.api, &other, ids[0]).await.ok();
-    let newest_first: Vec<i64> = ids.iter().rev().copied().collect();
-    assert_eq!(listed(&shop.api, &lead).await, newest_first);
-
-    let mut pages = Vec::new();
-    for page in 1..=4 {
-        let list = shop.api.list(&format!("{lead}?per_page=3&page={page}")).await;
-        assert_eq!(list.pagination["total"], 7);
-        assert_eq!(list.pagination["next_cursor"].is_null(), page >= 3);
-        pages.extend(list.column("vehicle"));
-    }
-    assert_eq!(Value::from(pages), json!(newest_first));
-    for per_page in [1, 2, 7] {
-        let walked = shop
-            .api
-            .walk(&format!("{lead}?per_page={per_page}&fields=vehicle"))
-            .await;
-        let expected: Vec<Value> = newest_first.iter().map(|id| json!({"vehicle": id})).collect();
-        assert_eq!(walked, expected);
-    }
-    for (query, field) in [
-        ("per_page=501", "per_page"),
-        ("page=0", "page"),
-        ("cursor=x", "cursor"),
-        ("view=x", "view"),
-    ] {
-        shop.api.get(&format!("{lead}?{query}")).await.invalid(&[field]);
-    }
-    let cursor = shop.api.list(&format!("{lead}?per_page=1")).await.pagination["next_cursor"].take();
-    let foreign = shop
-        .api
-        .get(&format!("{LEADS}?cursor={}", cursor.as_str().unwrap()))
-        .await;
-    foreign.invalid(&["cursor"]);
 }
 
 async fn leads_are_found_by_their_vehicle(engine: Engine) {
@@ -609,21 +547,4 @@ async fn other_businesses_have_no_part_in_it(engine: Engine) {
     assert!(list.items.is_empty());
     assert_eq!(listed(&shop.api, &lead).await, ids);
     assert_eq!(listed(&rival, &own).await, theirs);
-}
-
-async fn reading_leads_is_enough_to_list_and_no_more(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let lead = lead(&shop).await;
-    let ids = vehicles(&shop.api, 2).await;
-    associate(&shop.api, &lead, ids[0]).await.ok();
-    let (reader, writer) = (shop.client("leads:read").await, shop.client("leads:write").await);
-    assert_eq!(listed(&reader, &lead).await, [ids[0]]);
-    let denied = associate(&reader, &lead, ids[1]).await.refused(403, "scope_denied");
-    assert_eq!(denied["details"]["scope"], "leads:write");
-    let path = format!("{lead}/{}", ids[0]);
-    reader.delete(&path).await.refused(403, "scope_denied");
-    associate(&writer, &lead, ids[1]).await.ok();
-    writer.delete(&path).await.ok();
-    let denied = writer.get(&lead).await.refused(403, "scope_denied");
-    assert_eq!(denied["details"]["scope"], "leads:read");
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use diesel::SqliteConnection;
 use diesel::connection::{Connection as _, SimpleConnection as _};
-use harness::{Answer, Client, Engine, Installation, Job, Shop, both_engines, eventually, now, repeated, url_query};
+use harness::{Answer, Client, Engine, Installation, Job, Shop, both_engines, eventually, now, repeated};
 use serde_json::{Value, json};
 use tokio::process::Command;
 use tokio::sync::mpsc;
@@ -27,7 +27,6 @@ both_engines! {
     a_page_has_fifty_unless_the_request_says_otherwise
     nothing_comes_after_the_last_change
     fields_narrow_entries
-    bad_parameters_are_refused
     a_request_that_waits_is_answered_when_a_change_comes
     a_request_that_waits_in_vain_is_answered_in_time
     a_request_that_waits_is_not_woken_by_other_businesses
@@ -37,7 +36,6 @@ both_engines! {
     a_business_without_a_website_removes_its_listings
     removals_that_are_no_longer_kept_are_an_error
     businesses_are_apart
-    the_scope_is_the_one_of_listings
     random_changes_leave_an_exact_copy
     a_copy_made_while_others_write_is_exact
     copies_are_exact_after_crashes
@@ -491,37 +489,6 @@ async fn fields_narrow_entries(engine: Engine) {
     assert_eq!((page.entries, page.more), (vec![json!({"id": stays})], false));
 }
 
-async fn bad_parameters_are_refused(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    for (name, value, field) in [
-        ("after", "-1", "after"),
-        ("after", "x", "after"),
-        ("after", "1.5", "after"),
-        ("after", "99999999999999999999", "after"),
-        ("after[]", "1", "after"),
-        ("per_page", "0", "per_page"),
-        ("per_page", "501", "per_page"),
-        ("per_page", "-1", "per_page"),
-        ("per_page", "x", "per_page"),
-        ("wait", "31", "wait"),
-        ("wait", "-1", "wait"),
-        ("wait", "x", "wait"),
-        ("wait", "1.5", "wait"),
-    ] {
-        let path = url_query(CHANGES, [(name, value)]);
-        shop.api.get(&path).await.invalid(&[field]);
-    }
-    let several = url_query(CHANGES, [("wait", "99"), ("after", "x"), ("per_page", "0")]);
-    shop.api.get(&several).await.invalid(&["wait", "after", "per_page"]);
-    for good in ["per_page=1", "per_page=500", "wait=0", "unknown=1", "after=0"] {
-        changes(&shop.api, good).await;
-    }
-    shop.api
-        .post(CHANGES, &json!({}))
-        .await
-        .refused(405, "method_not_allowed");
-}
-
 async fn a_request_that_waits_is_answered_when_a_change_comes(engine: Engine) {
     let shop = Shop::open(engine).await;
     let (path, id) = published(&shop, &json!({})).await;
@@ -745,20 +712,6 @@ async fn businesses_are_apart(engine: Engine) {
     assert_eq!(latest(&shop).await, before, "each business counts for itself");
     assert_eq!(after(&shop, 0).await.shown(), [("upsert", other)]);
     assert_ne!(id, other);
-}
-
-async fn the_scope_is_the_one_of_listings(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    published(&shop, &json!({})).await;
-    let reader = shop.client("listings:read").await;
-    assert_eq!(changes(&reader, "").await.entries.len(), 1);
-    for (scopes, code) in [
-        ("none", "scope_required"),
-        ("vehicles:read,webhooks:read,leads:read", "scope_denied"),
-    ] {
-        let refused = shop.client(scopes).await.get(CHANGES).await.refused(403, code);
-        assert_eq!(refused["details"]["scope"], "listings:read");
-    }
 }
 
 /// Some vehicles, and the actions on them.

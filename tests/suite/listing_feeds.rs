@@ -15,15 +15,12 @@ both_engines! {
     a_feed_has_its_content_type_and_its_tables_are_regular
     a_feed_holds_the_listings_that_are_ready_for_it
     a_feed_is_sent_only_when_something_has_changed
-    an_unknown_feed_does_not_exist
     readiness_names_what_is_missing
     a_vehicle_that_is_not_listed_has_no_readiness
-    head_answers_without_a_body
     nothing_else_reaches_a_feed
     what_looks_like_a_formula_is_neutralised
     quotes_commas_and_lines_stay_in_their_cells
     businesses_are_apart
-    the_scope_is_the_one_of_listings
     a_rebuild_finds_no_difference
     a_rebuild_mends_what_differs
     a_rebuild_leaves_a_server_nothing_to_make
@@ -248,22 +245,6 @@ async fn a_feed_is_sent_only_when_something_has_changed(engine: Engine) {
     }
 }
 
-async fn an_unknown_feed_does_not_exist(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    for name in ["xml", "google.tsv", "1", "schema_org", "googl"] {
-        shop.api
-            .get(&format!("{FEEDS}/{name}"))
-            .await
-            .refused(404, "listing_feed_not_found");
-    }
-    let head = shop.api.request("HEAD", &format!("{FEEDS}/xml")).send().await;
-    assert_eq!(head.status, 404);
-    shop.api
-        .post(&format!("{FEEDS}/csv"), &json!({}))
-        .await
-        .refused(405, "method_not_allowed");
-}
-
 async fn readiness_names_what_is_missing(engine: Engine) {
     let shop = Shop::open(engine).await;
     let (_, full) = published(&shop, &json!({})).await;
@@ -316,25 +297,6 @@ async fn a_vehicle_that_is_not_listed_has_no_readiness(engine: Engine) {
             .get(&format!("{LISTINGS}/{id}/readiness"))
             .await
             .refused(404, "listing_not_found");
-    }
-}
-
-async fn head_answers_without_a_body(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let (_, id) = published(&shop, &json!({})).await;
-    let mut paths = vec![
-        FEEDS.to_owned(),
-        CHANGES.to_owned(),
-        format!("{LISTINGS}/{id}/readiness"),
-    ];
-    paths.extend(TYPES.map(|(name, _)| format!("{FEEDS}/{name}")));
-    for path in paths {
-        let get = shop.api.get(&path).await;
-        let head = shop.api.request("HEAD", &path).send().await;
-        assert_eq!((head.status, head.body.len()), (200, 0), "{path}");
-        for name in ["ETag", "Content-Type", "Cache-Control"] {
-            assert_eq!(head.header(name), get.header(name), "{path} {name}");
-        }
     }
 }
 
@@ -444,23 +406,6 @@ async fn businesses_are_apart(engine: Engine) {
             assert!(!theirs.text().contains(shown), "{name} {shown}: {}", theirs.text());
         }
         assert_ne!(theirs.header("ETag"), ours.header("ETag"), "{name}");
-    }
-}
-
-async fn the_scope_is_the_one_of_listings(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let (_, id) = published(&shop, &json!({})).await;
-    let reader = shop.client("listings:read").await;
-    let other = shop.client("vehicles:read,vehicle-pricing:read").await;
-    let none = shop.client("none").await;
-    let mut paths = vec![FEEDS.to_owned(), format!("{LISTINGS}/{id}/readiness")];
-    paths.extend(TYPES.map(|(name, _)| format!("{FEEDS}/{name}")));
-    for path in paths {
-        assert_eq!(reader.get(&path).await.status, 200, "{path}");
-        for (client, code) in [(&other, "scope_denied"), (&none, "scope_required")] {
-            let refused = client.get(&path).await.refused(403, code);
-            assert_eq!(refused["details"]["scope"], "listings:read", "{path}");
-        }
     }
 }
 

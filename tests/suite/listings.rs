@@ -5,7 +5,7 @@ use std::time::Duration;
 use harness::{Engine, Shop, both_engines, eventually, next_second, url_query};
 use serde_json::{Value, json};
 
-use crate::vehicles_record::{VEHICLES, path};
+use crate::vehicles_record::path;
 
 both_engines! {
     what_is_on_the_website_is_listed
@@ -15,16 +15,12 @@ both_engines! {
     hash_and_updated_move_with_the_advert_alone
     a_listing_is_read_again_only_when_it_has_changed
     each_filter_alone
-    bad_parameters_are_refused
     the_oldest_change_comes_first
     a_delta_holds_what_changed_since
-    fields_narrow_listings
     the_manifest_lists_what_is_live
     the_manifest_is_sent_only_when_something_has_changed
     a_changed_business_shows_in_its_listings
     a_long_manifest_is_whole
-    businesses_are_apart
-    a_key_for_listings_reads_nothing_else
 }
 
 const LISTINGS: &str = "/2.0/listings";
@@ -303,32 +299,6 @@ async fn each_filter_alone(engine: Engine) {
     assert_eq!(found(&shop, &[("make", "ford"), ("fuel", "diesel")]).await, none);
 }
 
-async fn bad_parameters_are_refused(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    for (name, value, field) in [
-        ("year", "x", "year"),
-        ("mileage[]", "1.5", "mileage"),
-        ("price", "cheap", "price"),
-        ("updated_since", "yesterday", "updated_since"),
-        ("updated_before", "1.5", "updated_before"),
-        ("make", "%a%", "make"),
-        ("per_page", "0", "per_page"),
-        ("cursor", "x", "cursor"),
-        ("make[]", "Ford", "make"),
-    ] {
-        let path = url_query(LISTINGS, [(name, value)]);
-        shop.api.get(&path).await.invalid(&[field]);
-    }
-    let reader = shop.client("listings:read").await;
-    let refusal = reader
-        .get(&url_query(LISTINGS, [("make", "%for%")]))
-        .await
-        .refused(403, "scope_denied");
-    assert_eq!(refusal["details"]["scope"], "search:wildcard");
-    let other = shop.api.get("/2.0/vehicles?per_page=1").await;
-    other.ok();
-}
-
 async fn the_oldest_change_comes_first(engine: Engine) {
     let shop = Shop::open(engine).await;
     let (first, one) = published(&shop, json!({})).await;
@@ -378,21 +348,6 @@ async fn a_delta_holds_what_changed_since(engine: Engine) {
             .await
             .is_empty()
     );
-}
-
-async fn fields_narrow_listings(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let (_, id) = published(&shop, json!({})).await;
-    let expected = json!({"id": id, "data": {"vehicle": {"make": "Ford"}}});
-    let query = "?fields=id,data.vehicle.make,nothing";
-    assert_eq!(
-        shop.api.list(&format!("{LISTINGS}{query}")).await.items,
-        std::slice::from_ref(&expected)
-    );
-    let answer = shop.api.get(&format!("{LISTINGS}/{id}{query}")).await;
-    assert_eq!((answer.ok(), answer.header("ETag")), (expected, None));
-    let manifest = shop.api.get(&format!("{MANIFEST}?fields=id")).await.json();
-    assert_eq!(manifest["data"], json!([{"id": id}]));
 }
 
 async fn the_manifest_lists_what_is_live(engine: Engine) {
@@ -528,33 +483,4 @@ async fn a_long_manifest_is_whole(engine: Engine) {
     let mut walked = ids(&walked);
     walked.sort_unstable();
     assert_eq!(walked, listed);
-}
-
-async fn businesses_are_apart(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let (_, id) = published(&shop, json!({})).await;
-    let rival = shop.rival().await;
-    assert!(rival.list(LISTINGS).await.items.is_empty());
-    rival
-        .get(&format!("{LISTINGS}/{id}"))
-        .await
-        .refused(404, "listing_not_found");
-    let theirs = rival.get(MANIFEST).await;
-    let ours = shop.api.get(MANIFEST).await;
-    assert_eq!(theirs.json()["meta"]["count"], 0);
-    assert_ne!(theirs.header("ETag"), ours.header("ETag"));
-}
-
-async fn a_key_for_listings_reads_nothing_else(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let (path, id) = published(&shop, json!({})).await;
-    let reader = shop.client("listings:read").await;
-    for open in [LISTINGS.to_owned(), MANIFEST.to_owned(), format!("{LISTINGS}/{id}")] {
-        assert_eq!(reader.get(&open).await.status, 200, "{open}");
-    }
-    for shut in [VEHICLES, path.as_str(), "/2.0/leads", "/2.0/blogs"] {
-        reader.get(shut).await.refused(403, "scope_denied");
-    }
-    let other = shop.client("vehicles:read").await;
-    other.get(LISTINGS).await.refused(403, "scope_denied");
 }

@@ -8,7 +8,6 @@ use crate::vehicles_record::{VEHICLES, a_car, path};
 
 both_engines! {
     days_that_have_not_come_are_refused
-    a_body_that_is_not_taken_is_passed_over
     an_unknown_element_is_named_by_its_index
     a_price_filter_finds_no_price_on_application
 }
@@ -44,29 +43,6 @@ async fn days_that_have_not_come_are_refused(engine: Engine) {
         .await
         .invalid(&["license.checked"]);
     api.patch(&contact, &checked(&tomorrow)).await.ok();
-}
-
-async fn a_body_that_is_not_taken_is_passed_over(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let api = &shop.api;
-    let long = "x".repeat(2 * 1024 * 1024);
-    for (content_type, body) in [
-        ("text/plain", "x"),
-        ("application/x-www-form-urlencoded", "a=b"),
-        ("application/json", &*long),
-    ] {
-        let car = path(&shop, &json!({"data": a_car()["data"]})).await;
-        put_on(&shop, &car, json!(["website"])).await;
-        api.post(&format!("{car}/sale"), &json!({})).await.ok();
-        let lead = shop.lead_path("Ann").await;
-        for (method, path) in [("POST", format!("{car}/handover")), ("DELETE", lead)] {
-            let request = api.request(method, &path).header("Content-Type", content_type);
-            request.body(body.to_owned()).send().await.ok();
-        }
-    }
-    // What takes a body still says which.
-    let request = api.request("POST", "/2.0/leads").header("Content-Type", "text/plain");
-    request.body("x").send().await.refused(400, "json_invalid");
 }
 
 async fn an_unknown_element_is_named_by_its_index(engine: Engine) {

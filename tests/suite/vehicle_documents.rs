@@ -7,22 +7,15 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use harness::{Answer, Client, Engine, Shop, both_engines, now, wait_for};
 use serde_json::{Value, json};
 
-use crate::vehicle_media::{
-    EXE, GIF, HTML, LARGEST, MULTIPART, PDF, Part, SVG, base64, data_url, jpeg, mp4, multipart, png, webp,
-};
-use crate::vehicles_record::{VEHICLES, path};
+use crate::vehicle_media::{EXE, GIF, HTML, LARGEST, PDF, SVG, base64, data_url, jpeg, mp4, png, webp};
+use crate::vehicles_record::path;
 
 both_engines! {
     a_document_is_uploaded_in_base64
     a_document_is_uploaded_as_a_data_url
     a_document_reads_in_full
     a_document_of_nothing_but_a_file_has_defaults
-    what_was_created_has_a_location
-    documents_are_listed_newest_first
-    a_list_is_paged
     a_download_has_what_was_uploaded
-    a_download_is_narrowed_by_fields
-    a_download_answers_head
     pdf_jpg_and_png_are_documents
     a_file_is_known_by_its_bytes
     other_files_are_refused_whatever_their_name
@@ -31,33 +24,16 @@ both_engines! {
     a_body_beyond_every_limit_is_refused
     what_is_no_base64_is_refused
     a_file_is_needed
-    what_is_wrong_with_an_upload_is_reported_by_its_field
-    every_fault_of_an_upload_is_reported_at_once
-    texts_are_bounded
-    a_body_is_json
     a_public_document_needs_a_description
     a_description_is_changed
     a_document_is_made_public
     a_public_document_keeps_a_description
     null_resets_a_field
     a_change_says_nothing_of_the_file
-    what_is_wrong_with_a_change_is_reported
     a_change_of_nothing_leaves_the_version
-    a_change_compares_the_version
-    a_deletion_compares_the_version
-    a_deleted_document_does_not_exist
     the_file_of_a_deleted_document_is_gone
-    an_unknown_document_does_not_exist
-    an_unknown_vehicle_has_no_documents
-    the_body_is_looked_at_before_the_vehicle
-    documents_belong_to_one_vehicle
-    businesses_are_apart
-    each_operation_has_its_scope
-    other_methods_are_not_allowed
     no_filename_leads_out_of_the_files
     a_filename_is_one_line
-    a_retry_uploads_one_document
-    a_retry_deletes_once
     documents_are_no_events
     the_documents_of_a_deleted_vehicle_are_gone
     a_document_survives_a_restart
@@ -229,65 +205,6 @@ async fn a_document_of_nothing_but_a_file_has_defaults(engine: Engine) {
     assert_eq!(document["extension"], "pdf");
 }
 
-async fn what_was_created_has_a_location(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let documents = documents(&shop).await;
-    let answer = upload(&shop, &documents, &a_document()).await;
-    let expected = format!("{documents}/{}", id(&answer.created()));
-    assert_eq!(answer.header("Location"), Some(expected.as_str()));
-    let change = json!({"description": "It is there"});
-    shop.api.patch(&expected, &change).await.ok();
-    let read = shop.api.get(&expected).await;
-    assert_eq!(read.header("ETag"), Some("\"2\""));
-    let mut document = answer.created();
-    (document["description"], document["version"]) = (change["description"].clone(), json!(2));
-    assert_eq!(read.ok(), document);
-    let known = shop.api.request("GET", &expected).header("If-None-Match", "\"2\"");
-    assert_eq!(known.send().await.status, 304);
-    let narrow = shop.api.get(&format!("{expected}?fields=name")).await.ok();
-    assert_eq!(narrow, json!({"name": document["name"]}));
-    for absent in ["987654321", "0", "x"] {
-        let answer = shop.api.get(&format!("{documents}/{absent}")).await;
-        answer.refused(404, "vehicle_document_not_found");
-    }
-    let writer = shop.client("vehicle-documents:write").await;
-    writer.get(&expected).await.refused(403, "scope_denied");
-    let reader = shop.client("vehicle-documents:read").await;
-    reader.get(&expected).await.ok();
-}
-
-async fn documents_are_listed_newest_first(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let documents = documents(&shop).await;
-    assert!(shop.api.list(&documents).await.items.is_empty());
-    for text in ["one", "two", "three"] {
-        let body = json!({"file": base64(PDF), "filename": "a.pdf", "description": text});
-        upload(&shop, &documents, &body).await.created();
-    }
-    let list = shop.api.list(&documents).await;
-    assert_eq!(list.column("description"), ["three", "two", "one"]);
-    let narrow = shop.api.list(&format!("{documents}?fields=description,size")).await;
-    assert_eq!(narrow.items[0], json!({"description": "three", "size": PDF.len()}));
-}
-
-async fn a_list_is_paged(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let documents = documents(&shop).await;
-    for text in ["one", "two", "three"] {
-        let body = json!({"file": base64(PDF), "description": text});
-        upload(&shop, &documents, &body).await.created();
-    }
-    let page = shop.api.list(&format!("{documents}?per_page=2")).await;
-    assert_eq!(page.column("description"), ["three", "two"]);
-    assert_eq!(page.pagination["total"], 3);
-    let all = shop.api.walk(&format!("{documents}?per_page=2")).await;
-    let texts: Vec<&Value> = all.iter().map(|document| &document["description"]).collect();
-    assert_eq!(texts, ["three", "two", "one"]);
-    for bad in ["per_page=0", "per_page=501"] {
-        shop.api.get(&format!("{documents}?{bad}")).await.invalid(&["per_page"]);
-    }
-}
-
 async fn a_download_has_what_was_uploaded(engine: Engine) {
     let shop = Shop::open(engine).await;
     let documents = documents(&shop).await;
@@ -304,22 +221,6 @@ async fn a_download_has_what_was_uploaded(engine: Engine) {
     assert_eq!(answer.ok(), expected);
     let cached = answer.header("Cache-Control").unwrap_or_default();
     assert!(cached.starts_with("private"), "{cached}");
-}
-
-async fn a_download_is_narrowed_by_fields(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let documents = documents(&shop).await;
-    let document = small(&shop, &documents).await;
-    let part = shop.api.get(&format!("{document}/download?fields=content")).await;
-    assert_eq!(part.ok(), json!({"content": base64(PDF)}));
-}
-
-async fn a_download_answers_head(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let documents = documents(&shop).await;
-    let document = small(&shop, &documents).await;
-    let head = shop.api.request("HEAD", &format!("{document}/download")).send().await;
-    assert_eq!((head.status, head.body.len()), (200, 0));
 }
 
 // --- Files ---
@@ -456,85 +357,6 @@ async fn a_file_is_needed(engine: Engine) {
     empty.invalid(&["file"]);
 }
 
-async fn what_is_wrong_with_an_upload_is_reported_by_its_field(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let documents = documents(&shop).await;
-    for (field, values) in [
-        ("file", vec![json!(5), json!(true), json!({}), json!([base64(PDF)])]),
-        ("filename", vec![json!(5), json!({})]),
-        (
-            "extension",
-            vec![json!("exe"), json!("webp"), json!("PDF"), json!(".pdf"), json!(5)],
-        ),
-        ("description", vec![json!(5), json!([])]),
-        ("public", vec![json!("yes"), json!(1)]),
-    ] {
-        for value in values {
-            let mut body = a_document();
-            body[field] = value;
-            upload(&shop, &documents, &body).await.invalid(&[field]);
-        }
-    }
-    upload(&shop, &documents, &json!([])).await.invalid(&["body"]);
-    assert!(shop.api.list(&documents).await.items.is_empty());
-}
-
-async fn every_fault_of_an_upload_is_reported_at_once(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let documents = documents(&shop).await;
-    let body = json!({"file": 5, "filename": 5, "description": 5, "public": "yes"});
-    let fields = ["file", "filename", "description", "public"];
-    upload(&shop, &documents, &body).await.invalid(&fields);
-}
-
-async fn texts_are_bounded(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let documents = documents(&shop).await;
-    let longest = format!("{}.pdf", "n".repeat(251));
-    let body = json!({"file": base64(PDF), "filename": longest, "description": "ä".repeat(20_000)});
-    let (document, path) = uploaded(&shop, &documents, &body).await;
-    assert_eq!(document["description"], "ä".repeat(20_000));
-    for (field, value) in [("filename", format!("n{longest}")), ("description", "ä".repeat(20_001))] {
-        let mut body = a_document();
-        body[field] = value.into();
-        upload(&shop, &documents, &body).await.invalid(&[field]);
-    }
-    let change = json!({"description": "ä".repeat(20_001)});
-    shop.api.patch(&path, &change).await.invalid(&["description"]);
-}
-
-async fn a_body_is_json(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let documents = documents(&shop).await;
-    let send = async |kind: &str, body: Vec<u8>| {
-        let request = shop.api.request("POST", &documents).header("Content-Type", kind);
-        request.body(body).send().await
-    };
-    let form: [Part<'_>; 1] = [("file", Some("V5C.pdf"), PDF)];
-    for (kind, body) in [
-        (MULTIPART, multipart(&form)),
-        ("application/pdf", PDF.to_vec()),
-        ("text/plain", a_document().to_string().into_bytes()),
-        ("application/json", PDF.to_vec()),
-        ("application/json", b"{\"file\":".to_vec()),
-    ] {
-        send(kind, body).await.refused(400, "json_invalid");
-    }
-    let plain = shop.api.request("POST", &documents).body(a_document().to_string());
-    plain.send().await.created();
-    // Unknown members are ignored, even numbers beyond every type.
-    let text = format!(
-        r#"{{"file": "{}", "other": [1.5e296, -7e-300, {}]}}"#,
-        base64(PDF),
-        "9".repeat(100)
-    );
-    let request = shop
-        .api
-        .request("POST", &documents)
-        .header("Content-Type", "application/json");
-    request.body(text).send().await.created();
-}
-
 // --- Public documents and changes ---
 
 async fn a_public_document_needs_a_description(engine: Engine) {
@@ -632,26 +454,6 @@ async fn a_change_says_nothing_of_the_file(engine: Engine) {
     assert_eq!(content(&shop, &path).await, PDF);
 }
 
-async fn what_is_wrong_with_a_change_is_reported(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let documents = documents(&shop).await;
-    let path = small(&shop, &documents).await;
-    for (field, value) in [
-        ("description", json!(5)),
-        ("description", json!(["a"])),
-        ("public", json!("yes")),
-        ("public", json!(1)),
-    ] {
-        shop.api.patch(&path, &json!({field: value})).await.invalid(&[field]);
-    }
-    shop.api.patch(&path, &json!([])).await.invalid(&["body"]);
-    let unknown = format!("{documents}/unknown");
-    shop.api
-        .patch(&unknown, &json!({"public": "yes"}))
-        .await
-        .invalid(&["public"]);
-}
-
 async fn a_change_of_nothing_leaves_the_version(engine: Engine) {
     let shop = Shop::open(engine).await;
     let documents = documents(&shop).await;
@@ -660,56 +462,7 @@ async fn a_change_of_nothing_leaves_the_version(engine: Engine) {
     assert_eq!(shop.api.patch(&path, &same).await.ok(), before);
 }
 
-async fn a_change_compares_the_version(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let documents = documents(&shop).await;
-    let path = small(&shop, &documents).await;
-    let at = async |tag: &str, path: &str, description: &str| {
-        let request = shop.api.request("PATCH", path).header("If-Match", tag);
-        request.json(&json!({"description": description})).send().await
-    };
-    assert_eq!(at("\"1\"", &path, "one").await.ok()["version"], 2);
-    let stale = at("\"1\"", &path, "two").await.refused(412, "precondition_failed");
-    assert_eq!(stale["details"]["version"], 2);
-    assert_eq!(listed(&shop, &documents, &path).await.unwrap()["description"], "one");
-    at("*", &path, "three").await.ok();
-    let unknown = format!("{documents}/unknown");
-    at("\"1\"", &unknown, "four")
-        .await
-        .refused(404, "vehicle_document_not_found");
-}
-
-async fn a_deletion_compares_the_version(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let documents = documents(&shop).await;
-    let path = small(&shop, &documents).await;
-    let at = async |tag: &str| shop.api.request("DELETE", &path).header("If-Match", tag).send().await;
-    let stale = at("\"7\"").await.refused(412, "precondition_failed");
-    assert_eq!(stale["details"]["version"], 1);
-    download(&shop.api, &path).await.ok();
-    at("\"1\"").await.ok();
-    download(&shop.api, &path)
-        .await
-        .refused(404, "vehicle_document_not_found");
-}
-
 // --- Deletion, and what is not there ---
-
-async fn a_deleted_document_does_not_exist(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let documents = documents(&shop).await;
-    let kept = small(&shop, &documents).await;
-    let (document, path) = uploaded(&shop, &documents, &a_document()).await;
-    let expected = json!({"id": document["id"], "deleted": true});
-    assert_eq!(shop.api.delete(&path).await.ok(), expected);
-    let code = "vehicle_document_not_found";
-    download(&shop.api, &path).await.refused(404, code);
-    let change = json!({"description": "Receipt"});
-    shop.api.patch(&path, &change).await.refused(404, code);
-    shop.api.delete(&path).await.refused(404, code);
-    assert!(listed(&shop, &documents, &path).await.is_none());
-    download(&shop.api, &kept).await.ok();
-}
 
 async fn the_file_of_a_deleted_document_is_gone(engine: Engine) {
     let shop = Shop::open(engine).await;
@@ -724,126 +477,6 @@ async fn the_file_of_a_deleted_document_is_gone(engine: Engine) {
         !holds(&shop.installation().data_dir(), marker)
     })
     .await;
-}
-
-async fn an_unknown_document_does_not_exist(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let documents = documents(&shop).await;
-    for id in ["987654321", "nonsense", "0", "-1", "%00"] {
-        let path = format!("{documents}/{id}");
-        let code = "vehicle_document_not_found";
-        download(&shop.api, &path).await.refused(404, code);
-        let change = json!({"description": "Receipt"});
-        shop.api.patch(&path, &change).await.refused(404, code);
-        shop.api.delete(&path).await.refused(404, code);
-    }
-}
-
-async fn an_unknown_vehicle_has_no_documents(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    for vehicle in ["987654321", "nonsense", "0", "-1"] {
-        let documents = format!("{VEHICLES}/{vehicle}/documents");
-        let code = "vehicle_not_found";
-        shop.api.get(&documents).await.refused(404, code);
-        upload(&shop, &documents, &a_document()).await.refused(404, code);
-        download(&shop.api, &format!("{documents}/1")).await.refused(404, code);
-        shop.api.delete(&format!("{documents}/1")).await.refused(404, code);
-    }
-}
-
-async fn the_body_is_looked_at_before_the_vehicle(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let documents = format!("{VEHICLES}/987654321/documents");
-    upload(&shop, &documents, &json!({})).await.invalid(&["file"]);
-    let broken = shop.api.request("POST", &documents).body("{").send().await;
-    broken.refused(400, "json_invalid");
-}
-
-async fn documents_belong_to_one_vehicle(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let (documents, others) = (documents(&shop).await, documents(&shop).await);
-    let (document, path) = uploaded(&shop, &documents, &a_document()).await;
-    let elsewhere = format!("{others}/{}", id(&document));
-    let code = "vehicle_document_not_found";
-    download(&shop.api, &elsewhere).await.refused(404, code);
-    let change = json!({"description": "Receipt"});
-    shop.api.patch(&elsewhere, &change).await.refused(404, code);
-    shop.api.delete(&elsewhere).await.refused(404, code);
-    assert!(shop.api.list(&others).await.items.is_empty());
-    assert_eq!(
-        listed(&shop, &documents, &path).await.unwrap()["description"],
-        "Log book"
-    );
-}
-
-async fn businesses_are_apart(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let rival = shop.rival().await;
-    let documents = documents(&shop).await;
-    let (document, path) = uploaded(&shop, &documents, &a_document()).await;
-    let code = "vehicle_not_found";
-    rival.get(&documents).await.refused(404, code);
-    rival.post(&documents, &a_document()).await.refused(404, code);
-    download(&rival, &path).await.refused(404, code);
-    let change = json!({"description": "Receipt"});
-    rival.patch(&path, &change).await.refused(404, code);
-    rival.delete(&path).await.refused(404, code);
-    // A vehicle of their own does not lead to it either.
-    let own = rival.post(VEHICLES, &json!({})).await.created();
-    let own = format!("{VEHICLES}/{}/documents/{}", own["id"], id(&document));
-    download(&rival, &own).await.refused(404, "vehicle_document_not_found");
-    assert_eq!(content(&shop, &path).await, PDF);
-}
-
-async fn each_operation_has_its_scope(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let documents = documents(&shop).await;
-    let reader = shop.client("vehicle-documents:read").await;
-    let writer = shop.client("vehicle-documents:write").await;
-    let deleter = shop.client("vehicle-documents:delete").await;
-    let outsider = shop.client("vehicles:read,vehicles:write,vehicles:delete").await;
-    let denied = |answer: &Answer, scope: &str| {
-        let error = answer.refused(403, "scope_denied");
-        assert_eq!(error["details"]["scope"], scope);
-    };
-    let document = writer.post(&documents, &a_document()).await.created();
-    let path = format!("{documents}/{}", id(&document));
-    let change = json!({"description": "Receipt"});
-    for client in [&reader, &deleter, &outsider] {
-        denied(&client.post(&documents, &a_document()).await, "vehicle-documents:write");
-        denied(&client.patch(&path, &change).await, "vehicle-documents:write");
-    }
-    for client in [&writer, &deleter, &outsider] {
-        denied(&client.get(&documents).await, "vehicle-documents:read");
-        denied(&download(client, &path).await, "vehicle-documents:read");
-    }
-    for client in [&reader, &writer, &outsider] {
-        denied(&client.delete(&path).await, "vehicle-documents:delete");
-    }
-    writer.patch(&path, &change).await.ok();
-    assert_eq!(reader.list(&documents).await.items.len(), 1);
-    download(&reader, &path).await.ok();
-    deleter.delete(&path).await.ok();
-    let nobody = shop.server.anonymous();
-    download(&nobody, &path).await.refused(401, "authentication_required");
-}
-
-async fn other_methods_are_not_allowed(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let documents = documents(&shop).await;
-    let document = small(&shop, &documents).await;
-    for (method, path, allowed) in [
-        ("DELETE", documents, &["GET", "POST"][..]),
-        ("PUT", document.clone(), &["PATCH", "DELETE"]),
-        ("POST", format!("{document}/download"), &["GET"]),
-    ] {
-        let answer = shop.api.request(method, &path).send().await;
-        answer.refused(405, "method_not_allowed");
-        let allow = answer.header("Allow").unwrap_or_default();
-        for method in allowed {
-            assert!(allow.contains(method), "{path}: {allow}");
-        }
-    }
 }
 
 // --- Names ---
@@ -900,39 +533,6 @@ async fn a_filename_is_one_line(engine: Engine) {
 }
 
 // --- Retries, events, and the vehicle ---
-
-async fn a_retry_uploads_one_document(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let documents = documents(&shop).await;
-    let body = a_document();
-    let send = || shop.api.request("POST", &documents).key("once").json(&body).send();
-    let (first, second) = tokio::join!(send(), send());
-    let third = send().await;
-    let document = first.created();
-    assert_eq!((second.created(), third.created()), (document.clone(), document));
-    assert_eq!(third.header("X-Idempotent-Replay"), Some("true"));
-    assert_eq!(third.header("Location"), first.header("Location"));
-    assert_eq!(shop.api.list(&documents).await.items.len(), 1);
-    let other = json!({"file": base64(PDF), "filename": "other.pdf"});
-    let reused = shop
-        .api
-        .request("POST", &documents)
-        .key("once")
-        .json(&other)
-        .send()
-        .await;
-    reused.refused(422, "idempotency_key_reused");
-}
-
-async fn a_retry_deletes_once(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let documents = documents(&shop).await;
-    let path = small(&shop, &documents).await;
-    let send = || shop.api.request("DELETE", &path).key("once").send();
-    let (first, second) = (send().await, send().await);
-    assert_eq!(first.ok(), second.ok());
-    assert_eq!(second.header("X-Idempotent-Replay"), Some("true"));
-}
 
 async fn documents_are_no_events(engine: Engine) {
     let shop = Shop::open(engine).await;

@@ -26,7 +26,6 @@ both_engines! {
     what_is_copied_of_a_contact_is_for_those_who_read_contacts
     a_location_is_named_by_its_id_or_its_number
     what_can_be_driven_is_stock_or_courtesy
-    drives_have_scopes_and_belong_to_one_business
     an_erased_contact_leaves_its_drives
 }
 
@@ -581,23 +580,6 @@ async fn photos_are_for_keys_and_signed_addresses_alone(engine: Engine) {
     let path = address[address.find("/files/").unwrap()..].split('?').next().unwrap();
     let mixed = anonymous.get(&format!("{path}?{}", query("thumbnail_url"))).await;
     mixed.refused(404, "route_not_found");
-}
-
-async fn drives_have_scopes_and_belong_to_one_business(engine: Engine) {
-    let yard = Yard::open(engine).await;
-    yard.start(json!({})).await.created();
-    let reader = yard.shop.client("vehicle-drives:read").await;
-    assert_eq!(reader.list(&yard.drives).await.items.len(), 1);
-    reader.get(&format!("{}/active", yard.drives)).await.ok();
-    let end = format!("{}/end", yard.drives);
-    reader.post(&end, &json!({})).await.refused(403, "scope_denied");
-    let writer = yard.shop.client("vehicle-drives:write").await;
-    writer.get(&yard.drives).await.refused(403, "scope_denied");
-    writer.post(&end, &json!({})).await.ok();
-    let rival = yard.shop.rival().await;
-    rival.get(&yard.drives).await.refused(404, "vehicle_not_found");
-    let stranger = rival.post(&yard.drives, &json!({"contact": 1})).await;
-    assert!(matches!(stranger.status, 404 | 422));
 }
 
 async fn an_erased_contact_leaves_its_drives(engine: Engine) {

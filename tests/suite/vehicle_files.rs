@@ -13,15 +13,10 @@ use crate::listing_changes::{LISTINGS, put_on};
 use crate::vehicles_record::{a_car, path};
 
 both_engines! {
-    a_document_is_kept_and_read_back
     a_document_is_what_its_bytes_are
     a_public_document_needs_a_description
-    a_file_has_twenty_five_megabytes_at_most
     what_is_no_base64_is_refused
     names_of_files_lead_nowhere
-    a_document_is_removed_with_its_file
-    documents_have_scopes_and_belong_to_one_business
-    an_upload_is_kept_once
     a_photo_is_shown_to_everyone
     a_photo_is_upright_and_has_no_metadata
     a_photo_is_sent_as_a_form
@@ -127,52 +122,6 @@ async fn media(engine: Engine) -> (Shop, String) {
     (shop, media)
 }
 
-async fn a_document_is_kept_and_read_back(engine: Engine) {
-    let (shop, documents) = documents(engine).await;
-    let body = json!({"file": base64(PDF), "filename": "V5C.pdf", "description": "Log book"});
-    let answer = send(&shop.api, &documents, &body).await;
-    let document = answer.created();
-    let id = document["id"].as_str().unwrap();
-    assert_eq!(answer.header("Location"), Some(&*format!("{documents}/{id}")));
-    let shown = |name: &str| document[name].clone();
-    assert_eq!(
-        ["name", "description", "public", "extension", "mime", "size"].map(shown),
-        [
-            json!("V5C.pdf"),
-            json!("Log book"),
-            json!(false),
-            json!("pdf"),
-            json!("application/pdf"),
-            json!(PDF.len())
-        ]
-    );
-    assert!(document["uploaded"].is_i64() && document["size_label"].is_string() && document["icon"].is_string());
-    let list = shop.api.list(&documents).await;
-    assert_eq!(
-        (&list.items, &list.pagination["total"]),
-        (&vec![document.clone()], &json!(1))
-    );
-
-    let download = shop.api.get(&format!("{documents}/{id}/download")).await.ok();
-    assert_eq!(
-        download,
-        json!({"id": id, "name": "V5C.pdf", "extension": "pdf", "mime": "application/pdf", "size": PDF.len(),
-            "encoding": "base64", "content": base64(PDF)})
-    );
-    let narrow = shop
-        .api
-        .get(&format!("{documents}/{id}/download?fields=name,size"))
-        .await
-        .ok();
-    assert_eq!(narrow, json!({"name": "V5C.pdf", "size": PDF.len()}));
-    let content = shop
-        .api
-        .get(&format!("{documents}/{id}/download?fields=content"))
-        .await
-        .ok();
-    assert_eq!(content, json!({"content": base64(PDF)}));
-}
-
 async fn a_document_is_what_its_bytes_are(engine: Engine) {
     let (shop, documents) = documents(engine).await;
     for (content, extension) in [
@@ -243,23 +192,6 @@ async fn a_public_document_needs_a_description(engine: Engine) {
         .invalid(&["description"]);
 }
 
-async fn a_file_has_twenty_five_megabytes_at_most(engine: Engine) {
-    let (shop, documents) = documents(engine).await;
-    let mut content = PDF.to_vec();
-    content.resize(MEBIBYTES_25, b' ');
-    let document = send(&shop.api, &documents, &json!({"file": base64(&content)}))
-        .await
-        .created();
-    assert_eq!(document["size"], MEBIBYTES_25);
-    let id = document["id"].as_str().unwrap();
-    let download = shop.api.get(&format!("{documents}/{id}/download")).await.ok();
-    assert!(download["content"].as_str().unwrap() == base64(&content));
-    content.push(b' ');
-    send(&shop.api, &documents, &json!({"file": base64(&content)}))
-        .await
-        .invalid(&["file"]);
-}
-
 async fn what_is_no_base64_is_refused(engine: Engine) {
     let (shop, documents) = documents(engine).await;
     for file in [
@@ -313,76 +245,6 @@ async fn names_of_files_lead_nowhere(engine: Engine) {
     );
     let odd = json!({"file": base64(PDF), "extension": "exe"});
     send(&shop.api, &documents, &odd).await.invalid(&["extension"]);
-}
-
-async fn a_document_is_removed_with_its_file(engine: Engine) {
-    let (shop, documents) = documents(engine).await;
-    let document = send(&shop.api, &documents, &json!({"file": base64(PDF)}))
-        .await
-        .created();
-    let id = document["id"].as_str().unwrap();
-    let one = format!("{documents}/{id}");
-    assert_eq!(shop.api.delete(&one).await.ok(), json!({"id": id, "deleted": true}));
-    for answer in [
-        shop.api.delete(&one).await,
-        shop.api.get(&format!("{one}/download")).await,
-        shop.api.patch(&one, &json!({"public": false})).await,
-        shop.api.get(&format!("{documents}/x/download")).await,
-    ] {
-        answer.refused(404, "vehicle_document_not_found");
-    }
-    assert_eq!(shop.api.list(&documents).await.items, Vec::<Value>::new());
-    assert_eq!(
-        shop.api.list("/2.0/events?resource=vehicle").await.items.len(),
-        1,
-        "the creation"
-    );
-    assert_eq!(checked(&shop).await["files"], 0);
-}
-
-async fn documents_have_scopes_and_belong_to_one_business(engine: Engine) {
-    let (shop, documents) = documents(engine).await;
-    let document = send(&shop.api, &documents, &json!({"file": base64(PDF)}))
-        .await
-        .created();
-    let one = format!("{documents}/{}", document["id"].as_str().unwrap());
-    let reader = shop.client("vehicle-documents:read").await;
-    assert_eq!(reader.list(&documents).await.items.len(), 1);
-    reader.get(&format!("{one}/download")).await.ok();
-    let body = json!({"file": base64(PDF)});
-    send(&reader, &documents, &body).await.refused(403, "scope_denied");
-    reader.delete(&one).await.refused(403, "scope_denied");
-    let rival = shop.rival().await;
-    rival.get(&documents).await.refused(404, "vehicle_not_found");
-    send(&rival, &documents, &body).await.refused(404, "vehicle_not_found");
-    rival
-        .get(&format!("{one}/download"))
-        .await
-        .refused(404, "vehicle_not_found");
-    rival.delete(&one).await.refused(404, "vehicle_not_found");
-}
-
-async fn an_upload_is_kept_once(engine: Engine) {
-    let (shop, documents) = documents(engine).await;
-    let send = || {
-        let body = json!({"file": base64(PDF), "filename": "a.pdf"});
-        shop.api.request("POST", &documents).key("once").json(&body)
-    };
-    let (first, second) = tokio::join!(send().send(), send().send());
-    assert_eq!(first.created(), second.created());
-    assert_eq!(send().send().await.header("X-Idempotent-Replay"), Some("true"));
-    let other = json!({"file": base64(b"%PDF-1.5")});
-    let other = shop
-        .api
-        .request("POST", &documents)
-        .key("once")
-        .json(&other)
-        .send()
-        .await;
-    other.refused(422, "idempotency_key_reused");
-    assert_eq!(shop.api.list(&documents).await.items.len(), 1);
-    let checked = checked(&shop).await;
-    assert_eq!((&checked["files"], &checked["missing"]), (&json!(1), &json!([])));
 }
 
 async fn a_photo_is_shown_to_everyone(engine: Engine) {

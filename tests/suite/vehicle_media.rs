@@ -32,9 +32,7 @@ both_engines! {
     a_vehicle_shows_its_media_in_both_views
     photos_are_put_in_order
     an_order_of_what_is_not_there_is_refused
-    an_order_compares_the_version
     an_item_is_deleted
-    an_unknown_item_does_not_exist
     a_listing_shows_its_media
     every_change_of_media_changes_the_hash
     a_file_needs_no_credential
@@ -58,12 +56,10 @@ both_engines! {
     a_damaged_picture_is_refused
     a_film_is_no_photo
     a_body_needs_a_file
-    what_is_wrong_with_a_body_is_reported
     a_multipart_body_needs_the_part_file
     a_multipart_body_is_bounded_in_parts_names_and_heads
     a_webp_picture_is_bounded_by_what_its_headers_say
     a_photo_needs_no_data_folder
-    another_content_type_is_refused
     a_photo_has_at_most_25_megabytes
     each_change_is_an_event_and_a_version
     what_is_refused_changes_nothing
@@ -71,11 +67,6 @@ both_engines! {
     of_two_equal_photos_one_can_be_deleted
     the_files_of_a_deleted_vehicle_are_gone
     the_files_of_a_deleted_business_are_gone
-    each_operation_has_its_scope
-    businesses_are_apart
-    items_belong_to_one_vehicle
-    an_unknown_vehicle_has_no_media
-    a_retry_adds_one_photo
     a_retry_of_a_multipart_body_adds_one_photo
     photos_that_come_at_the_same_time_are_all_kept
 }
@@ -783,23 +774,6 @@ async fn an_order_of_what_is_not_there_is_refused(engine: Engine) {
     assert_eq!(shown(&shop, &path).await["photo"], json!(ids));
 }
 
-async fn an_order_compares_the_version(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let path = draft(&shop).await;
-    let ids = photos(&shop, &path, 2).await;
-    let version = version(&shop, &path).await;
-    let order = json!({"media": [ids[1], ids[0]]});
-    let at = async |tag: &str| {
-        let request = shop.api.request("PUT", &format!("{path}/media/order"));
-        request.header("If-Match", tag).json(&order).send().await
-    };
-    let stale = at("\"999\"").await.refused(412, "precondition_failed");
-    assert_eq!(stale["details"]["version"], version);
-    assert_eq!(shown(&shop, &path).await["photo"], json!(ids));
-    at(&format!("\"{version}\"")).await.ok();
-    assert_eq!(shown(&shop, &path).await["photo"], order["media"]);
-}
-
 async fn an_item_is_deleted(engine: Engine) {
     let shop = Shop::open(engine).await;
     let path = draft(&shop).await;
@@ -817,17 +791,6 @@ async fn an_item_is_deleted(engine: Engine) {
         (list.len(), id(&list[0]), &list[0]["position"]),
         (1, ids[1].clone(), &json!(1))
     );
-}
-
-async fn an_unknown_item_does_not_exist(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let path = draft(&shop).await;
-    for id in ["987654321", "nonsense", "0", "-1", "%00"] {
-        shop.api
-            .delete(&format!("{path}/media/{id}"))
-            .await
-            .refused(404, "vehicle_media_not_found");
-    }
 }
 
 async fn a_listing_shows_its_media(engine: Engine) {
@@ -1183,25 +1146,6 @@ async fn a_body_needs_a_file(engine: Engine) {
     assert_eq!(shown(&shop, &path).await, nothing());
 }
 
-async fn what_is_wrong_with_a_body_is_reported(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let path = draft(&shop).await;
-    for kind in [json!("painting"), json!(5)] {
-        let body = json!({"file": base64(&jpeg(120, 80)), "type": kind});
-        add(&shop, &path, &body).await.invalid(&["type"]);
-    }
-    for video in [json!(5), json!(["dQw4w9WgXcQ"]), json!("\"><script>alert(1)</script>")] {
-        add(&shop, &path, &json!({"youtube": video}))
-            .await
-            .invalid(&["youtube"]);
-    }
-    add(&shop, &path, &json!([])).await.invalid(&["body"]);
-    // The body is checked before the vehicle.
-    let nowhere = format!("{VEHICLES}/987654321");
-    add(&shop, &nowhere, &json!({})).await.invalid(&["file"]);
-    assert_eq!(shown(&shop, &path).await, nothing());
-}
-
 async fn a_multipart_body_needs_the_part_file(engine: Engine) {
     let shop = Shop::open(engine).await;
     let path = format!("{}/media", draft(&shop).await);
@@ -1220,20 +1164,6 @@ async fn a_multipart_body_needs_the_part_file(engine: Engine) {
     let request = shop.api.request("POST", &path).header("Content-Type", MULTIPART);
     let answer = request.body(cut).send().await;
     assert!([400, 422].contains(&answer.status), "{answer:?}");
-}
-
-async fn another_content_type_is_refused(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let path = draft(&shop).await;
-    for kind in ["image/jpeg", "application/octet-stream", "text/plain"] {
-        let request = shop.api.request("POST", &format!("{path}/media"));
-        let request = request.header("Content-Type", kind).body(jpeg(120, 80));
-        request.send().await.refused(400, "json_invalid");
-    }
-    // An order has no file.
-    let request = shop.api.request("PUT", &format!("{path}/media/order"));
-    let request = request.header("Content-Type", MULTIPART).body(multipart(&[]));
-    request.send().await.refused(400, "json_invalid");
 }
 
 async fn a_photo_has_at_most_25_megabytes(engine: Engine) {
@@ -1350,96 +1280,7 @@ async fn the_files_of_a_deleted_business_are_gone(engine: Engine) {
 
 // --- Who may ---
 
-async fn each_operation_has_its_scope(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let path = draft(&shop).await;
-    let media = format!("{path}/media");
-    let reader = shop.client("vehicles:read").await;
-    let writer = shop.client("vehicle-media:write").await;
-    let deleter = shop.client("vehicle-media:delete").await;
-    let outsider = shop
-        .client("vehicles:write,vehicles:delete,vehicle-documents:write")
-        .await;
-    let denied = |answer: &Answer, scope: &str| {
-        let error = answer.refused(403, "scope_denied");
-        assert_eq!(error["details"]["scope"], scope);
-    };
-    let body = json!({"file": base64(&jpeg(120, 80))});
-    for client in [&reader, &deleter, &outsider] {
-        denied(&client.post(&media, &body).await, "vehicle-media:write");
-        let order = client.put(&format!("{media}/order"), &json!({"media": []})).await;
-        denied(&order, "vehicle-media:write");
-    }
-    let item = id(&writer.post(&media, &body).await.created());
-    let order = writer.put(&format!("{media}/order"), &json!({"media": [item]})).await;
-    order.ok();
-    for client in [&writer, &deleter, &outsider] {
-        denied(&client.get(&media).await, "vehicles:read");
-    }
-    reader.get(&media).await.ok();
-    for client in [&reader, &writer, &outsider] {
-        let answer = client.delete(&format!("{media}/{item}")).await;
-        denied(&answer, "vehicle-media:delete");
-    }
-    deleter.delete(&format!("{media}/{item}")).await.ok();
-}
-
-async fn businesses_are_apart(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let rival = shop.rival().await;
-    let path = draft(&shop).await;
-    let item = id(&photo(&shop, &path, &jpeg(120, 80)).await);
-    let media = format!("{path}/media");
-    let body = json!({"file": base64(&jpeg(120, 80))});
-    rival.get(&media).await.refused(404, "vehicle_not_found");
-    rival.post(&media, &body).await.refused(404, "vehicle_not_found");
-    let order = rival.put(&format!("{media}/order"), &json!({"media": []})).await;
-    order.refused(404, "vehicle_not_found");
-    let deleted = rival.delete(&format!("{media}/{item}")).await;
-    deleted.refused(404, "vehicle_not_found");
-    assert_eq!(shown(&shop, &path).await["photo"], json!([item]));
-}
-
-async fn items_belong_to_one_vehicle(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let (path, other) = (draft(&shop).await, draft(&shop).await);
-    let item = id(&photo(&shop, &path, &jpeg(120, 80)).await);
-    shop.api
-        .delete(&format!("{other}/media/{item}"))
-        .await
-        .refused(404, "vehicle_media_not_found");
-    assert_eq!(shown(&shop, &path).await["photo"], json!([item]));
-}
-
-async fn an_unknown_vehicle_has_no_media(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    for vehicle in ["987654321", "nonsense", "0", "-1"] {
-        let path = format!("{VEHICLES}/{vehicle}");
-        let listed = shop.api.get(&format!("{path}/media")).await;
-        listed.refused(404, "vehicle_not_found");
-        let body = json!({"file": base64(&jpeg(120, 80))});
-        add(&shop, &path, &body).await.refused(404, "vehicle_not_found");
-    }
-}
-
 // --- Retries and many at a time ---
-
-async fn a_retry_adds_one_photo(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let path = draft(&shop).await;
-    let media = format!("{path}/media");
-    let body = json!({"file": base64(&jpeg(120, 80))});
-    let send = || shop.api.request("POST", &media).key("once").json(&body).send();
-    let (first, second) = tokio::join!(send(), send());
-    let third = send().await;
-    let item = first.created();
-    assert_eq!((second.created(), third.created()), (item.clone(), item.clone()));
-    assert_eq!(third.header("X-Idempotent-Replay"), Some("true"));
-    assert_eq!(shown(&shop, &path).await["photo"], json!([id(&item)]));
-    let other = json!({"file": base64(&jpeg(80, 120))});
-    let reused = shop.api.request("POST", &media).key("once").json(&other).send().await;
-    reused.refused(422, "idempotency_key_reused");
-}
 
 async fn a_retry_of_a_multipart_body_adds_one_photo(engine: Engine) {
     let shop = Shop::open(engine).await;

@@ -14,7 +14,6 @@ both_engines! {
     the_deposit_is_the_first_that_is_known
     each_method_is_taken
     the_date_is_a_day_or_a_moment
-    what_is_wrong_with_a_reservation_is_reported_at_once
     a_reservation_raises_an_invoice
     tax_is_inside_the_deposit_of_a_taxed_vehicle
     what_was_not_paid_has_no_invoice
@@ -23,10 +22,7 @@ both_engines! {
     what_is_not_reserved_is_not_cancelled
     numbers_have_no_gaps
     a_reserved_vehicle_says_so
-    every_operation_has_its_scope
     businesses_are_apart
-    each_step_compares_and_raises_the_version
-    a_retry_reserves_once
     of_many_at_the_same_time_one_reserves
     steps_that_race_leave_no_half
     a_vehicle_is_sold_from_either_state
@@ -120,10 +116,6 @@ async fn reservation(shop: &Shop, path: &str) -> Value {
 
 async fn status(shop: &Shop, path: &str) -> Value {
     shop.api.get(path).await.ok()["status"].take()
-}
-
-async fn version(shop: &Shop, path: &str) -> i64 {
-    shop.api.get(path).await.ok()["version"].as_i64().unwrap()
 }
 
 /// Returns the answer of `GET .../reserve` if nothing is reserved.
@@ -266,55 +258,6 @@ async fn the_date_is_a_day_or_a_moment(engine: Engine) {
     // Midnight may pass in between.
     let date = answer["reservation"]["date"].as_i64().unwrap();
     assert!([before, now() / DAY * DAY].contains(&date), "{date}");
-}
-
-async fn what_is_wrong_with_a_reservation_is_reported_at_once(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let (path, customer) = (for_sale(&shop).await, contact(&shop.api).await);
-    let seen = all_events(&shop.api).await.len();
-    let long = "x".repeat(256);
-    for (field, values) in [
-        (
-            "customer",
-            vec![json!(987_654_321), json!("x"), json!(true), Value::Null],
-        ),
-        ("method", vec![json!("Barter"), json!(""), json!(5), Value::Null]),
-        ("deposit", vec![json!(-1), json!(1.234), json!("100.00"), json!(true)]),
-        (
-            "date",
-            vec![
-                json!("2023-02-29"),
-                json!("tomorrow"),
-                json!(true),
-                json!("1884-12-31"),
-                json!(today(3_700)),
-            ],
-        ),
-        ("transaction", vec![json!(long), json!(5)]),
-        ("create_invoice", vec![json!("yes"), json!(1)]),
-    ] {
-        for value in values {
-            let mut body = json!({"customer": customer, "method": "Cash", "deposit": 10});
-            body[field] = value;
-            reserve(&shop, &path, &body).await.invalid(&[field]);
-        }
-    }
-    reserve(&shop, &path, &json!({})).await.invalid(&["customer", "method"]);
-    reserve(&shop, &path, &json!([])).await.invalid(&["body"]);
-    let all = json!({"customer": "x", "method": "Barter", "deposit": -1, "date": "x", "transaction": long,
-                     "create_invoice": "yes"});
-    let fields = ["customer", "method", "deposit", "date", "transaction", "create_invoice"];
-    reserve(&shop, &path, &all).await.invalid(&fields);
-    // The body is checked before the vehicle.
-    let nowhere = format!("{VEHICLES}/987654321");
-    reserve(&shop, &nowhere, &json!({}))
-        .await
-        .invalid(&["customer", "method"]);
-    assert_eq!(reservation(&shop, &path).await, nothing());
-    assert_eq!(all_events(&shop.api).await.len(), seen);
-    // The longest transaction that there may be.
-    let body = json!({"customer": customer, "method": "Cash", "transaction": "x".repeat(255)});
-    reserve(&shop, &path, &body).await.ok();
 }
 
 async fn a_reservation_raises_an_invoice(engine: Engine) {
@@ -632,50 +575,6 @@ async fn a_reserved_vehicle_says_so(engine: Engine) {
         .refused(404, "vehicle_not_found");
 }
 
-async fn every_operation_has_its_scope(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let (path, customer) = (for_sale(&shop).await, contact(&shop.api).await);
-    let outsider = shop.client("vehicles:read,vehicles:write,vehicles:delete").await;
-    for (method, operation, scope) in [
-        ("GET", "reserve", "vehicle-reserve:read"),
-        ("POST", "reserve", "vehicle-reserve:write"),
-        ("DELETE", "reserve", "vehicle-reserve:write"),
-        ("GET", "sale", "vehicle-sales:read"),
-        ("POST", "sale", "vehicle-sales:write"),
-        ("DELETE", "sale", "vehicle-sales:write"),
-        ("POST", "handover", "vehicle-sales:write"),
-        ("POST", "appraisal/request-offer", "vehicle-appraisals:write"),
-        ("POST", "appraisal/offer", "vehicle-appraisals:write"),
-        ("POST", "appraisal/accept", "vehicle-appraisals:write"),
-        ("POST", "appraisal/reject", "vehicle-appraisals:write"),
-    ] {
-        let denied = outsider.request(method, &format!("{path}/{operation}")).send().await;
-        assert_eq!(
-            denied.refused(403, "scope_denied")["details"]["scope"],
-            scope,
-            "{method} {operation}"
-        );
-    }
-    // Each scope is sufficient, and gives nothing more.
-    let at = format!("{path}/reserve");
-    let body = json!({"customer": customer, "method": "Cash", "deposit": 10});
-    let reader = shop.client("vehicle-reserve:read").await;
-    let writer = shop.client("vehicle-reserve:write").await;
-    reader.post(&at, &body).await.refused(403, "scope_denied");
-    writer.get(&at).await.refused(403, "scope_denied");
-    let answer = writer.post(&at, &body).await.ok();
-    assert_eq!(reader.get(&at).await.ok(), answer);
-    writer.delete(&at).await.ok();
-    let seller = shop.client("vehicle-sales:write").await;
-    seller.post(&format!("{path}/sale"), &json!({})).await.ok();
-    let appraiser = shop.client("vehicle-appraisals:write").await;
-    let appraisal = appraisal(&shop).await;
-    appraiser
-        .post(&format!("{appraisal}/appraisal/offer"), &an_offer())
-        .await
-        .ok();
-}
-
 async fn businesses_are_apart(engine: Engine) {
     let shop = Shop::open(engine).await;
     let (path, customer) = (for_sale(&shop).await, contact(&shop.api).await);
@@ -732,81 +631,6 @@ async fn businesses_are_apart(engine: Engine) {
         .await
         .ok();
     assert_eq!(answer["reservation"]["invoice"], "INV-1");
-}
-
-/// Sends a request that names a version.
-async fn at(shop: &Shop, method: &str, path: &str, version: i64, body: &Value) -> Answer {
-    let mut request = shop
-        .api
-        .request(method, path)
-        .header("If-Match", &format!("\"{version}\""));
-    if !body.is_null() {
-        request = request.json(body);
-    }
-    request.send().await
-}
-
-async fn each_step_compares_and_raises_the_version(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let (path, customer) = (for_sale(&shop).await, contact(&shop.api).await);
-    let appraisal = appraisal(&shop).await;
-    let reserving = json!({"customer": customer, "method": "Cash", "deposit": 10});
-    for (method, path, operation, body) in [
-        ("POST", &path, "reserve", reserving),
-        ("DELETE", &path, "reserve", Value::Null),
-        ("POST", &path, "sale", Value::Null),
-        ("POST", &path, "handover", Value::Null),
-        ("DELETE", &path, "sale", Value::Null),
-        ("POST", &appraisal, "appraisal/request-offer", Value::Null),
-        ("POST", &appraisal, "appraisal/offer", an_offer()),
-        ("POST", &appraisal, "appraisal/accept", Value::Null),
-    ] {
-        let what = format!("{path}/{operation}");
-        let current = version(&shop, path).await;
-        let stale = at(&shop, method, &what, current + 1, &body).await;
-        let stale = stale.refused(412, "precondition_failed");
-        assert_eq!(stale["details"]["version"], current, "{method} {what}");
-        assert_eq!(version(&shop, path).await, current, "{method} {what}");
-        at(&shop, method, &what, current, &body).await.ok();
-        assert_eq!(version(&shop, path).await, current + 1, "{method} {what}");
-    }
-    // A precondition is checked before a conflict.
-    let (what, current) = (format!("{path}/handover"), version(&shop, &path).await);
-    at(&shop, "POST", &what, current - 1, &Value::Null)
-        .await
-        .refused(412, "precondition_failed");
-    at(&shop, "POST", &what, current, &Value::Null)
-        .await
-        .refused(409, "vehicle_not_sold");
-}
-
-async fn a_retry_reserves_once(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let (path, customer) = (for_sale(&shop).await, contact(&shop.api).await);
-    let seen = all_events(&shop.api).await.len();
-    let what = format!("{path}/reserve");
-    let body = json!({"customer": customer, "method": "Cash", "deposit": 10});
-    let send = || shop.api.request("POST", &what).key("once").json(&body).send();
-    let (first, second) = tokio::join!(send(), send());
-    let third = send().await;
-    let answer = first.ok();
-    assert_eq!((second.ok(), third.ok()), (answer.clone(), answer.clone()));
-    assert_eq!(third.header("X-Idempotent-Replay"), Some("true"));
-    assert_eq!(reservation(&shop, &path).await, answer);
-    let events = events_after(&shop, seen).await;
-    assert_eq!(
-        names(&events),
-        ["invoice.created", "invoice.issued", "invoice.paid", "vehicle.reserved"]
-    );
-    let other = json!({"customer": customer, "method": "Card", "deposit": 10});
-    let reused = shop.api.request("POST", &what).key("once").json(&other).send().await;
-    reused.refused(422, "idempotency_key_reused");
-    // So is a cancellation.
-    let cancel = || shop.api.request("DELETE", &what).key("end").send();
-    assert_eq!(cancel().await.ok(), cancelled("CN-1"));
-    assert_eq!(cancel().await.ok(), cancelled("CN-1"));
-    let events = events_after(&shop, seen + 4).await;
-    assert_eq!(names(&events), ["invoice.credited", "vehicle.updated"]);
 }
 
 async fn of_many_at_the_same_time_one_reserves(engine: Engine) {

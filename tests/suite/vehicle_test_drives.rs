@@ -22,20 +22,13 @@ both_engines! {
     a_vehicle_has_one_active_drive
     two_vehicles_are_driven_at_the_same_time
     of_100_starts_at_the_same_time_one_is_made
-    drives_are_listed_newest_first
-    a_list_is_paged
     the_active_drive_is_read
     a_drive_ends
     after_its_end_another_drive_starts
     without_a_drive_nothing_is_done
     after_its_end_nothing_is_done
-    what_is_wrong_with_a_start_is_reported_by_its_field
-    every_fault_of_a_start_is_reported_at_once
-    texts_are_bounded
     an_unknown_contact_drives_nothing
     an_unknown_location_is_refused
-    the_body_is_looked_at_first
-    another_content_type_is_refused
     a_drive_is_signed
     a_signature_keeps_where_it_came_from
     an_address_is_believed_of_a_trusted_proxy_alone
@@ -56,14 +49,9 @@ both_engines! {
     the_photos_of_a_drive_are_in_it
     a_photo_is_of_the_drive_that_was_active
     other_files_are_refused_whatever_their_name
-    what_is_wrong_with_a_photo_is_reported_by_its_field
     a_photo_body_needs_the_part_file
     a_photo_has_at_most_25_megabytes
-    each_operation_has_its_scope
-    businesses_are_apart
-    an_unknown_vehicle_is_not_driven
     a_deleted_vehicle_has_no_drives
-    a_retry_starts_one_drive
     a_retry_attaches_one_photo
     a_retry_ends_once
     a_deleted_contact_is_erased_from_drives
@@ -364,35 +352,6 @@ async fn of_100_starts_at_the_same_time_one_is_made(engine: Engine) {
     assert_eq!(shop.api.list(&drives).await.items.len(), 1);
 }
 
-async fn drives_are_listed_newest_first(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let drives = drives(&shop).await;
-    assert!(shop.api.list(&drives).await.items.is_empty());
-    let mut codes = Vec::new();
-    for _ in 0..3 {
-        codes.insert(0, started(&shop, &drives).await["code"].take());
-        end(&shop, &drives).await.ok();
-    }
-    let list = shop.api.list(&drives).await;
-    assert_eq!(list.column("code"), codes);
-    let narrow = shop.api.list(&format!("{drives}?fields=code")).await;
-    assert_eq!(narrow.items[0], json!({"code": codes[0]}));
-}
-
-async fn a_list_is_paged(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let drives = drives(&shop).await;
-    for _ in 0..3 {
-        started(&shop, &drives).await;
-        end(&shop, &drives).await.ok();
-    }
-    let page = shop.api.list(&format!("{drives}?per_page=2")).await;
-    assert_eq!((page.items.len(), &page.pagination["total"]), (2, &json!(3)));
-    assert_eq!(shop.api.walk(&format!("{drives}?per_page=2")).await.len(), 3);
-    let bad = shop.api.get(&format!("{drives}?per_page=501")).await;
-    bad.invalid(&["per_page"]);
-}
-
 async fn the_active_drive_is_read(engine: Engine) {
     let shop = Shop::open(engine).await;
     let drives = drives(&shop).await;
@@ -473,53 +432,6 @@ async fn after_its_end_nothing_is_done(engine: Engine) {
 
 // --- What is wrong with a start ---
 
-async fn what_is_wrong_with_a_start_is_reported_by_its_field(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let drives = drives(&shop).await;
-    let contact = contact(&shop.api).await;
-    for (field, values) in [
-        ("contact", vec![json!("x"), json!(true), json!([contact])]),
-        ("license_number", vec![json!(5), json!({})]),
-        ("license_code", vec![json!(5)]),
-        ("return_date", vec![json!("2023-02-29"), json!("tomorrow"), json!(true)]),
-        ("return_time", vec![json!(5), json!(true)]),
-        ("fuel", vec![json!("full"), json!(1.5), json!(true)]),
-        ("note", vec![json!(5)]),
-        ("condition", vec![json!(5), json!({})]),
-        ("location", vec![json!(true), json!({})]),
-        ("consent", vec![json!("yes"), json!(1)]),
-    ] {
-        for value in values {
-            let mut body = json!({"contact": contact});
-            body[field] = value;
-            start(&shop, &drives, &body).await.invalid(&[field]);
-        }
-    }
-    start(&shop, &drives, &json!([])).await.invalid(&["body"]);
-    assert!(shop.api.list(&drives).await.items.is_empty());
-}
-
-async fn every_fault_of_a_start_is_reported_at_once(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let drives = drives(&shop).await;
-    let body = json!({"contact": "x", "license_number": 5, "return_date": "tomorrow", "note": 5, "consent": "yes"});
-    let fields = ["contact", "license_number", "return_date", "note", "consent"];
-    start(&shop, &drives, &body).await.invalid(&fields);
-}
-
-async fn texts_are_bounded(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let drives = drives(&shop).await;
-    let contact = contact(&shop.api).await;
-    for (field, bound) in [("license_number", 255), ("license_code", 255), ("note", 20_000)] {
-        let body = json!({"contact": contact, field: "ä".repeat(bound + 1)});
-        start(&shop, &drives, &body).await.invalid(&[field]);
-    }
-    let note = "ä".repeat(20_000);
-    let body = json!({"contact": contact, "note": note});
-    assert_eq!(start(&shop, &drives, &body).await.created()["note"], note);
-}
-
 async fn an_unknown_contact_drives_nothing(engine: Engine) {
     let shop = Shop::open(engine).await;
     let drives = drives(&shop).await;
@@ -538,39 +450,6 @@ async fn an_unknown_location_is_refused(engine: Engine) {
     let body = json!({"contact": contact(&shop.api).await, "location": 99});
     start(&shop, &drives, &body).await.invalid(&["location"]);
     assert!(shop.api.list(&drives).await.items.is_empty());
-}
-
-async fn the_body_is_looked_at_first(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let drives = drives(&shop).await;
-    // It is checked before the vehicle,
-    let nowhere = format!("{VEHICLES}/987654321/test-drives");
-    let bad = json!({"consent": "yes", "contact": contact(&shop.api).await});
-    start(&shop, &nowhere, &bad).await.invalid(&["consent"]);
-    sign(&shop, &nowhere, &json!({})).await.invalid(&["name", "signature"]);
-    attach(&shop, &nowhere, &json!({})).await.invalid(&["file"]);
-    // before missing fields,
-    sign(&shop, &drives, &json!({})).await.invalid(&["name", "signature"]);
-    attach(&shop, &drives, &json!({})).await.invalid(&["file"]);
-    // and before conflicts.
-    started(&shop, &drives).await;
-    start(&shop, &drives, &bad).await.invalid(&["consent"]);
-}
-
-async fn another_content_type_is_refused(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let drives = drives(&shop).await;
-    started(&shop, &drives).await;
-    for (operation, kind) in [
-        ("/photo", "image/jpeg"),
-        ("/photo", "text/plain"),
-        ("/esign", MULTIPART),
-        ("", MULTIPART),
-    ] {
-        let request = shop.api.request("POST", &format!("{drives}{operation}"));
-        let request = request.header("Content-Type", kind).body(jpeg(120, 80));
-        request.send().await.refused(400, "json_invalid");
-    }
 }
 
 // --- Signing ---
@@ -916,35 +795,6 @@ async fn other_files_are_refused_whatever_their_name(engine: Engine) {
     assert_eq!(active(&shop, &drives).await, before);
 }
 
-async fn what_is_wrong_with_a_photo_is_reported_by_its_field(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let drives = drives(&shop).await;
-    started(&shop, &drives).await;
-    for (field, values) in [
-        (
-            "file",
-            vec![
-                json!(null),
-                json!(""),
-                json!(5),
-                json!("%%%"),
-                json!("data:image/jpeg;base64,%%%"),
-            ],
-        ),
-        ("filename", vec![json!(5), json!({}), json!("n".repeat(256))]),
-        ("extension", vec![json!("exe"), json!("pdf"), json!(5)]),
-    ] {
-        for value in values {
-            let mut body = a_photo();
-            body[field] = value;
-            attach(&shop, &drives, &body).await.invalid(&[field]);
-        }
-    }
-    attach(&shop, &drives, &json!({})).await.invalid(&["file"]);
-    attach(&shop, &drives, &json!([])).await.invalid(&["body"]);
-    assert_eq!(active(&shop, &drives).await["photo"], json!([]));
-}
-
 async fn a_photo_body_needs_the_part_file(engine: Engine) {
     let shop = Shop::open(engine).await;
     let drives = drives(&shop).await;
@@ -972,56 +822,6 @@ async fn a_photo_has_at_most_25_megabytes(engine: Engine) {
 
 // --- Who may ---
 
-async fn each_operation_has_its_scope(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let drives = drives(&shop).await;
-    let reader = shop.client("vehicle-drives:read").await;
-    let writer = shop.client("vehicle-drives:write").await;
-    let outsider = shop.client("vehicles:read,vehicles:write,vehicle-media:write").await;
-    let (esign, photo) = (format!("{drives}/esign"), format!("{drives}/photo"));
-    let body = json!({"contact": contact(&shop.api).await});
-    for (method, path, scope, clients) in [
-        ("GET", drives.clone(), "vehicle-drives:read", [&writer, &outsider]),
-        (
-            "GET",
-            format!("{drives}/active"),
-            "vehicle-drives:read",
-            [&writer, &outsider],
-        ),
-        ("POST", drives.clone(), "vehicle-drives:write", [&reader, &outsider]),
-        ("POST", esign.clone(), "vehicle-drives:write", [&reader, &outsider]),
-        (
-            "POST",
-            format!("{drives}/email"),
-            "vehicle-drives:write",
-            [&reader, &outsider],
-        ),
-        ("POST", photo.clone(), "vehicle-drives:write", [&reader, &outsider]),
-        (
-            "POST",
-            format!("{drives}/end"),
-            "vehicle-drives:write",
-            [&reader, &outsider],
-        ),
-    ] {
-        for client in clients {
-            let denied = client.request(method, &path).send().await;
-            let denied = denied.refused(403, "scope_denied");
-            assert_eq!(denied["details"]["scope"], scope, "{method} {path}");
-        }
-    }
-    // Each scope is sufficient.
-    writer.post(&drives, &body).await.created();
-    writer.post(&esign, &a_signature()).await.ok();
-    writer.post(&photo, &a_photo()).await.created();
-    writer.post(&format!("{drives}/email"), &json!({})).await.ok();
-    reader.get(&format!("{drives}/active")).await.ok();
-    writer.post(&format!("{drives}/end"), &json!({})).await.ok();
-    assert_eq!(reader.list(&drives).await.items.len(), 1);
-    let nobody = shop.server.anonymous().get(&drives).await;
-    nobody.refused(401, "authentication_required");
-}
-
 /// Asserts that a client does not find the vehicle by any operation on its drives.
 async fn finds_no_vehicle(client: &Client, drives: &str) {
     let code = "vehicle_not_found";
@@ -1040,31 +840,6 @@ async fn finds_no_vehicle(client: &Client, drives: &str) {
     }
 }
 
-/// Returns a client of another business, which has a member of staff who checks licences.
-async fn rival(shop: &Shop) -> Client {
-    let rival = json!({"tag": "rival", "name": "Rival Motors", "email": "office@rival.example",
-                       "staff": [{"id": 1, "name": "Eve", "role": ["sales"], "email": "eve@rival.example"}]});
-    let rival = shop.installation().business(&rival).await;
-    shop.server.client(&rival.key("all").await.token)
-}
-
-async fn businesses_are_apart(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let rival = rival(&shop).await;
-    let drives = drives(&shop).await;
-    let before = started(&shop, &drives).await;
-    finds_no_vehicle(&rival, &drives).await;
-    assert_eq!(active(&shop, &drives).await, before);
-    assert!(shop.installation().mails().is_empty());
-}
-
-async fn an_unknown_vehicle_is_not_driven(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    for vehicle in ["987654321", "nonsense", "0", "-1"] {
-        finds_no_vehicle(&shop.api, &format!("{VEHICLES}/{vehicle}/test-drives")).await;
-    }
-}
-
 async fn a_deleted_vehicle_has_no_drives(engine: Engine) {
     let shop = Shop::open(engine).await;
     let drives = drives(&shop).await;
@@ -1074,22 +849,6 @@ async fn a_deleted_vehicle_has_no_drives(engine: Engine) {
 }
 
 // --- Retries ---
-
-async fn a_retry_starts_one_drive(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let drives = drives(&shop).await;
-    let body = json!({"contact": contact(&shop.api).await});
-    let send = || shop.api.request("POST", &drives).key("once").json(&body).send();
-    let (first, second) = tokio::join!(send(), send());
-    let third = send().await;
-    let drive = first.created();
-    assert_eq!((second.created(), third.created()), (drive.clone(), drive.clone()));
-    assert_eq!(third.header("X-Idempotent-Replay"), Some("true"));
-    let other = json!({"contact": body["contact"], "note": "Another"});
-    let reused = shop.api.request("POST", &drives).key("once").json(&other).send().await;
-    reused.refused(422, "idempotency_key_reused");
-    assert_eq!(shop.api.list(&drives).await.column("code"), [drive["code"].clone()]);
-}
 
 async fn a_retry_attaches_one_photo(engine: Engine) {
     let shop = Shop::open(engine).await;

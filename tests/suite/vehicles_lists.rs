@@ -13,9 +13,7 @@ both_engines! {
     filters_hold_together
     ranges_are_inclusive
     stamps_are_filters
-    a_filter_is_validated
     wildcards_need_their_scope
-    views_and_fields_are_as_for_leads
     lists_name_things_as_the_business_does_now
     pages_are_as_for_leads
 }
@@ -262,49 +260,6 @@ async fn stamps_are_filters(engine: Engine) {
     );
 }
 
-async fn a_filter_is_validated(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    for (name, value) in [
-        ("type", "car"),
-        ("type", "x"),
-        ("status", "5"),
-        ("status", "For Sale"),
-        ("registration", "\0"),
-        ("registration", "123456789012345678901"),
-        ("tag", "x"),
-        ("owner", "Sam"),
-        ("lead", "1.5"),
-        ("created", ""),
-        ("updated", "yesterday"),
-        ("mileage", "x"),
-        ("mileage", "1.5"),
-        ("mileage", ""),
-        ("year[5]", "2019"),
-        ("price", "1,000"),
-        ("price", "1.005"),
-        ("price", "99999999999999999999"),
-        ("appraisal_contact", "Ann"),
-        ("make", "%ab%"),
-        ("model", "a\0b"),
-        ("vin", "\0"),
-        ("channel", "\0"),
-        ("tag_name", "\0"),
-        ("location", "\0"),
-        ("per_page", "0"),
-        ("page", "0"),
-        ("view", "tiny"),
-        ("cursor", "x"),
-    ] {
-        let answer = shop.api.get(&url_query(VEHICLES, [(name, value)])).await;
-        answer.invalid(&[name.trim_end_matches("[5]")]);
-    }
-    let several = format!("{VEHICLES}?type=x&mileage=x&price[]=1&price[]=2&price[]=3&per_page=501");
-    shop.api
-        .get(&several)
-        .await
-        .invalid(&["type", "mileage", "price", "per_page"]);
-}
-
 async fn wildcards_need_their_scope(engine: Engine) {
     let shop = Shop::open(engine).await;
     two_vehicles(&shop).await;
@@ -335,36 +290,6 @@ async fn wildcards_need_their_scope(engine: Engine) {
         let list = reader.list(&url_query(VEHICLES, [(name, "%a%")])).await;
         assert!(list.items.is_empty(), "{name} takes no wildcard");
     }
-}
-
-async fn views_and_fields_are_as_for_leads(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let full = vehicle(&shop, &a_car()).await;
-    let path = path_of(&full);
-    let simple = shop.api.get(&format!("{path}?view=simple")).await.ok();
-    let mut expected = full.clone();
-    let members = expected.as_object_mut().unwrap();
-    members.retain(|member, _| !["version", "owner", "parent"].contains(&member.as_str()));
-    members["data"] = json!({
-        "vehicle": full["data"]["vehicle"],
-        "stock": {"reference": "A-17", "number": "", "location": "Front", "price_website": "17495.50",
-                  "price_poa": false},
-    });
-    members["media"] = json!({"photo": []});
-    assert_eq!(simple, expected);
-    assert_eq!(shop.api.list(VEHICLES).await.items, [simple]);
-    assert_eq!(
-        shop.api.list(&format!("{VEHICLES}?view=full")).await.items,
-        std::slice::from_ref(&full)
-    );
-    assert_eq!(shop.api.get(&format!("{path}?view=full")).await.ok(), full);
-    let fields = "fields=url,data.history.year,data.tag.name,nothing&view=simple";
-    let expected = json!({"url": full["url"], "data": {"history": {"year": 2019}, "tag": [{"name": "Ready"}]}});
-    assert_eq!(
-        shop.api.list(&format!("{VEHICLES}?{fields}")).await.items,
-        std::slice::from_ref(&expected)
-    );
-    assert_eq!(shop.api.get(&format!("{path}?{fields}")).await.ok(), expected);
 }
 
 async fn lists_name_things_as_the_business_does_now(engine: Engine) {

@@ -21,7 +21,6 @@ both_engines! {
     an_appraisal_names_the_offerer
     a_vehicle_is_gone_when_it_is_deleted
     other_businesses_have_no_part_in_it
-    a_retry_gets_the_same_answer
 }
 
 pub(crate) const VEHICLES: &str = "/2.0/vehicles";
@@ -635,22 +634,6 @@ async fn other_businesses_have_no_part_in_it(engine: Engine) {
     let shop = Shop::open(engine).await;
     let rival = shop.rival().await;
     let made = vehicle(&shop, &a_car()).await;
-    let path = path_of(&made);
-    for (method, path, body) in [
-        ("GET", path.clone(), Value::Null),
-        ("PATCH", path.clone(), json!({"data": {"vehicle": {"make": "x"}}})),
-        ("DELETE", path.clone(), Value::Null),
-        ("PATCH", format!("{path}/status"), json!({"status": 1})),
-        ("PUT", format!("{path}/tags"), json!({"tags": []})),
-        ("PUT", format!("{path}/channels"), json!({"channels": []})),
-        ("GET", format!("{path}/publish-check"), Value::Null),
-    ] {
-        let request = rival.request(method, &path);
-        let request = if body.is_null() { request } else { request.json(&body) };
-        request.send().await.refused(404, "vehicle_not_found");
-    }
-    assert_eq!(shop.api.get(&path).await.ok(), made);
-    assert!(rival.list(VEHICLES).await.items.is_empty());
     let tag = made["tag"].as_str().unwrap();
     assert!(rival.list(&format!("{VEHICLES}?tag={tag}")).await.items.is_empty());
     rival
@@ -660,19 +643,4 @@ async fn other_businesses_have_no_part_in_it(engine: Engine) {
     rival.post(VEHICLES, &json!({"owner": 1})).await.invalid(&["owner"]);
     let location = json!({"data": {"stock": {"location": "1"}}});
     rival.post(VEHICLES, &location).await.invalid(&["data.stock.location"]);
-}
-
-async fn a_retry_gets_the_same_answer(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let create = |body: &Value| shop.api.request("POST", VEHICLES).key("k").json(body);
-    let first = create(&a_car()).send().await;
-    let second = create(&a_car()).send().await;
-    assert_eq!(first.created(), second.created());
-    assert_eq!(second.header("X-Idempotent-Replay"), Some("true"));
-    create(&json!({})).send().await.refused(422, "idempotency_key_reused");
-    let path = path_of(&first.created());
-    let delete = || shop.api.request("DELETE", &path).key("d");
-    let deleted = delete().send().await.ok();
-    assert_eq!(delete().send().await.ok(), deleted);
-    assert_eq!(events(&shop).await.len(), 2);
 }

@@ -14,15 +14,12 @@ both_engines! {
     a_version_counts_the_changes_of_a_record
     events_carry_the_version
     an_erasure_raises_the_versions_of_what_it_changes
-    a_read_carries_its_version_as_etag
     what_is_known_is_not_sent_again
     a_tag_changes_with_what_is_shown_beside_the_record
     a_disabling_raises_the_version
-    every_write_of_a_record_honours_if_match
     a_precondition_comes_after_what_does_not_exist_and_before_conflicts
     of_100_changes_of_one_version_one_is_made
     a_replay_comes_before_the_precondition
-    what_is_created_has_a_location
 }
 
 const LEADS: &str = "/2.0/leads";
@@ -191,38 +188,6 @@ async fn an_erasure_raises_the_versions_of_what_it_changes(engine: Engine) {
     }
 }
 
-async fn a_read_carries_its_version_as_etag(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    for (path, [change, _]) in records(&shop).await {
-        for version in [1, 2] {
-            let read = shop.api.get(&path).await;
-            read.ok();
-            assert_eq!(read.header("ETag"), Some(format!("\"{version}\"").as_str()), "{path}");
-            assert_eq!(read.header("Cache-Control"), Some("private, no-cache"), "{path}");
-            let vary = read.header("Vary").unwrap_or_default();
-            assert!(vary.split(", ").any(|name| name == "Authorization"), "{path}: {vary}");
-            let head = shop.api.request("HEAD", &path).send().await;
-            assert_eq!((head.status, head.header("ETag")), (200, read.header("ETag")), "{path}");
-            let full = shop.api.get(&format!("{path}?view=full")).await;
-            assert_eq!(full.header("ETag"), read.header("ETag"), "{path}");
-            let simple = shop.api.get(&format!("{path}?view=simple")).await;
-            let tag = format!("\"{version}-simple\"");
-            assert_eq!(simple.header("ETag"), Some(tag.as_str()), "{path}");
-            let some = shop.api.get(&format!("{path}?fields=id")).await;
-            assert_eq!(some.header("ETag"), None, "{path}");
-            assert_eq!(some.header("Cache-Control"), Some("private, no-store"), "{path}");
-            let changed = shop.api.patch(&path, &change).await;
-            assert_eq!(changed.header("ETag"), None, "{path}");
-            assert_eq!(changed.header("Cache-Control"), Some("private, no-store"), "{path}");
-        }
-    }
-    for list in [LEADS, CONTACTS, VEHICLES, WEBHOOKS] {
-        assert_eq!(shop.api.get(list).await.header("ETag"), None, "{list}");
-        let absent = shop.api.get(&format!("{list}/987654")).await;
-        assert_eq!((absent.status, absent.header("ETag")), (404, None), "{list}");
-    }
-}
-
 async fn what_is_known_is_not_sent_again(engine: Engine) {
     let shop = Shop::open(engine).await;
     for (path, [change, _]) in records(&shop).await {
@@ -355,160 +320,6 @@ async fn a_disabling_raises_the_version(engine: Engine) {
     assert!(tag.starts_with("\"2"), "{tag}");
 }
 
-/// A picture of one pixel.
-const SIGNATURE: &str = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg==";
-
-async fn every_write_of_a_record_honours_if_match(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let body = json!({"name": "Ann", "email": "ann@example.com", "login": true});
-    let contact = shop.api.post(CONTACTS, &body).await.created()["id"].to_string();
-    let note = shop
-        .api
-        .post(&format!("{CONTACTS}/{contact}/notes"), &json!({"note": "Hi"}))
-        .await
-        .created();
-    let note = note["id"].to_string();
-    let vehicle = shop.api.post(VEHICLES, &json!({})).await.created()["id"].clone();
-    let film = json!({"youtube": "dQw4w9WgXcQ"});
-    shop.api
-        .post(&format!("{VEHICLES}/{vehicle}/media"), &film)
-        .await
-        .created();
-    let file = json!({"file": "JVBERi0xLjQK"});
-    let paper = shop.api.post(&format!("{VEHICLES}/{vehicle}/documents"), &file).await;
-    let paper = paper.created()["id"].as_str().unwrap().to_owned();
-    let lead = shop.lead(&json!({"vehicle": vehicle})).await["id"].to_string();
-    let lead_note = shop
-        .api
-        .post(&format!("{LEADS}/{lead}/notes"), &json!({"note": "Hi"}))
-        .await;
-    let lead_note = lead_note.created()["id"].to_string();
-    let other = shop.api.post(VEHICLES, &json!({})).await.created()["id"].clone();
-    let hook = json!({"url": "https://example.com/hook", "events": ["call.created"]});
-    let hook = shop.api.post(WEBHOOKS, &hook).await.created()["id"].to_string();
-    let ping = shop.api.post(&format!("{WEBHOOKS}/{hook}/ping"), &json!({})).await.ok();
-    let delivery = ping["delivery_id"].to_string();
-    let article = shop.api.post("/2.0/blogs", &json!({"title": "News"})).await.created();
-    let article = article["id"].to_string();
-    let review = shop.api.post("/2.0/reviews", &json!({})).await.created()["id"].to_string();
-
-    let document = shop.api.get("/2.0/openapi.json").await.json();
-    let mut conditional = 0;
-    for (template, item) in document["paths"].as_object().unwrap() {
-        for (method, operation) in item.as_object().unwrap() {
-            let declares = |name: &str| {
-                let parameters = operation["parameters"].as_array().into_iter().flatten();
-                parameters.into_iter().any(|parameter| parameter["name"] == name)
-            };
-            let writes = method != "get" && template.contains('{');
-            let is_of_one = ["}", "/manifest", "/openapi.json"]
-                .iter()
-                .any(|end| template.ends_with(end));
-            let reads = method == "get" && is_of_one;
-            let declared = (declares("If-Match"), operation["responses"].get("412").is_some());
-            assert_eq!(declared, (writes, writes), "{method} {template}");
-            let declared = (declares("If-None-Match"), operation["responses"].get("304").is_some());
-            assert_eq!(declared, (reads, reads), "{method} {template}");
-            if !writes {
-                continue;
-            }
-            conditional += 1;
-            let record = match template.split('/').nth(2).unwrap() {
-                "leads" => lead.as_str(),
-                "contacts" => contact.as_str(),
-                "vehicles" => &vehicle.to_string(),
-                "webhooks" => hook.as_str(),
-                "blogs" => article.as_str(),
-                "reviews" => review.as_str(),
-                area => panic!("nothing is known of the area {area}"),
-            };
-            let path = template
-                .replace("{id}", record)
-                .replace(
-                    "{note_id}",
-                    if template.starts_with(LEADS) { &lead_note } else { &note },
-                )
-                .replace("{vehicle_id}", &vehicle.to_string())
-                .replace("{document_id}", &paper)
-                .replace("{media_id}", "dQw4w9WgXcQ")
-                .replace("{delivery_id}", &delivery);
-            let is_of_vehicle = template.starts_with("/2.0/vehicles/") && !template.contains("{document_id}");
-            let version = if is_of_vehicle { 2 } else { 1 };
-            let body = match template.as_str() {
-                "/2.0/leads/{id}/assign" => json!({"assign": [1]}),
-                "/2.0/leads/{id}/vehicles" => json!({"vehicle": other}),
-                "/2.0/leads/{id}/messages" => json!({"direction": "in", "body": "Hi"}),
-                "/2.0/leads/{id}/notes" => json!({"note": "Hi"}),
-                "/2.0/contacts/{id}/notes" => json!({"note": "Hi"}),
-                "/2.0/vehicles/{id}" => json!({"country": "IE"}),
-                "/2.0/vehicles/{id}/status" => json!({"status": "draft"}),
-                "/2.0/vehicles/{id}/tags" => json!({"tags": []}),
-                "/2.0/vehicles/{id}/channels" => json!({"channels": []}),
-                "/2.0/vehicles/{id}/reserve" => json!({"customer": contact.parse::<i64>().unwrap(), "method": "Cash"}),
-                "/2.0/vehicles/{id}/appraisal/offer" => {
-                    json!({"offer": 1, "expiry": "2035-12-31", "appraised_by": 1})
-                }
-                "/2.0/vehicles/{id}/documents" => file.clone(),
-                "/2.0/vehicles/{id}/documents/{document_id}" => json!({"description": "x"}),
-                "/2.0/vehicles/{id}/media" => json!({"youtube": "abcdefghijk"}),
-                "/2.0/vehicles/{id}/media/order" => json!({"media": []}),
-                "/2.0/vehicles/{id}/test-drives" => json!({"contact": contact.parse::<i64>().unwrap()}),
-                "/2.0/vehicles/{id}/test-drives/esign" => json!({"name": "Ann", "signature": SIGNATURE}),
-                "/2.0/vehicles/{id}/test-drives/photo" => json!({"file": SIGNATURE}),
-                "/2.0/webhooks/{id}" => json!({"description": "x"}),
-                "/2.0/blogs/{id}" => json!({"title": "Old news"}),
-                "/2.0/reviews/{id}" => json!({"rating": 5}),
-                _ => json!({}),
-            };
-            let method = method.to_uppercase();
-            let before = shop.api.get("/2.0/events?cursor=latest").await.json();
-            for tag in ["\"7\"", "\"7-simple\", W/\"8\"", "\"unknown\""] {
-                stale(&at(&shop.api, &method, &path, tag, &body).await, version);
-            }
-            for tag in ["1", "", "\"1"] {
-                at(&shop.api, &method, &path, tag, &body).await.invalid(&["If-Match"]);
-            }
-            let after = shop.api.get("/2.0/events?cursor=latest").await.json();
-            assert_eq!(
-                after["meta"]["position"], before["meta"]["position"],
-                "{method} {template}"
-            );
-        }
-    }
-    assert!(conditional >= 20, "the test reads the document: {conditional}");
-    // None of these requests had an effect.
-    for path in [
-        format!("{LEADS}/{lead}"),
-        format!("{CONTACTS}/{contact}"),
-        format!("{WEBHOOKS}/{hook}"),
-    ] {
-        assert_eq!(shop.api.get(&path).await.ok()["version"], 1, "{path}");
-    }
-    assert_eq!(shop.api.get(&format!("{VEHICLES}/{vehicle}")).await.ok()["version"], 2);
-    let notes = shop.api.list(&format!("{CONTACTS}/{contact}/notes")).await.items;
-    assert_eq!(notes.len(), 1);
-    for part in ["notes", "messages"] {
-        let written = shop.api.list(&format!("{LEADS}/{lead}/{part}")).await.items;
-        assert_eq!(written.len(), usize::from(part == "notes"));
-    }
-    let concerned = shop.api.list(&format!("{LEADS}/{lead}/vehicles")).await.items;
-    assert_eq!(concerned.len(), 1);
-    let deliveries = shop.api.list(&format!("{WEBHOOKS}/{hook}/deliveries")).await.items;
-    assert_eq!(deliveries.len(), 1);
-
-    // Each form that names the version lets the write happen.
-    let path = format!("{LEADS}/{lead}");
-    for (version, tag) in (1..).zip(["\"1\"", "W/\"2\"", "\"3-simple\"", "\"9\", \"4\"", "*", "\"6-00ff\""]) {
-        let change = json!({"name": format!("Ann {version}")});
-        let changed = at(&shop.api, "PATCH", &path, tag, &change).await.ok();
-        assert_eq!(changed["version"], version + 1, "{tag}");
-    }
-    stale(&at(&shop.api, "DELETE", &path, "\"1\"", &json!({})).await, 7);
-    at(&shop.api, "DELETE", &path, "\"7\"", &json!({})).await.ok();
-    // For a record without a version, nothing is compared.
-    at(&shop.api, "POST", LEADS, "\"7\"", &json!({})).await.created();
-}
-
 async fn a_precondition_comes_after_what_does_not_exist_and_before_conflicts(engine: Engine) {
     let shop = Shop::open(engine).await;
     let contact = shop.api.post(CONTACTS, &json!({"name": "Ann"})).await.created();
@@ -609,62 +420,4 @@ async fn a_replay_comes_before_the_precondition(engine: Engine) {
     stale(&refused, 2);
     assert_eq!(refused.header("X-Idempotent-Replay"), Some("true"));
     assert_eq!(change("three", "\"2\"", "Cleo").await.ok()["version"], 3);
-}
-
-async fn what_is_created_has_a_location(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let hook = json!({"url": "https://example.com/hook", "events": ["call.created"]});
-    for (list, body) in [
-        (LEADS, json!({})),
-        (CONTACTS, json!({"name": "Ann"})),
-        (VEHICLES, json!({})),
-        (WEBHOOKS, hook),
-    ] {
-        for key in ["a", "a", "b"] {
-            let key = format!("{key}-{}", list.trim_start_matches("/2.0/"));
-            let request = shop.api.request("POST", list).key(&key);
-            let answer = request.json(&body).send().await;
-            let path = format!("{list}/{}", answer.created()["id"]);
-            assert_eq!(answer.header("Location"), Some(path.as_str()), "{key}");
-            assert_eq!(answer.header("Cache-Control"), Some("private, no-store"));
-            shop.api.get(&path).await.ok();
-        }
-        shop.api.get(list).await.ok();
-        assert_eq!(shop.api.get(list).await.header("Location"), None);
-    }
-    let contact = shop.api.list(CONTACTS).await.items[0]["id"].clone();
-    let notes = format!("{CONTACTS}/{contact}/notes");
-    let note = shop.api.post(&notes, &json!({"note": "Hi"})).await;
-    let path = format!("{notes}/{}", note.created()["id"]);
-    assert_eq!(note.header("Location"), Some(path.as_str()));
-    assert_eq!(shop.api.get(&path).await.ok(), note.created());
-    shop.api.delete(&path).await.ok();
-    shop.api.get(&path).await.refused(404, "contact_note_not_found");
-
-    let lead = shop.lead_path("Ann").await;
-    let message = json!({"direction": "in", "channel": "website", "subject": "", "body": "Hello"});
-    for (what, body, code) in [
-        ("messages", message, "lead_message_not_found"),
-        ("notes", json!({"note": "Hi"}), "lead_note_not_found"),
-    ] {
-        let list = format!("{lead}/{what}");
-        let made = shop.api.post(&list, &body).await;
-        let path = format!("{list}/{}", made.created()["id"]);
-        assert_eq!(made.header("Location"), Some(path.as_str()));
-        assert_eq!(shop.api.get(&path).await.ok(), made.created());
-        for nothing in ["0", "x", "987654321"] {
-            shop.api.get(&format!("{list}/{nothing}")).await.refused(404, code);
-            let nowhere = format!("{LEADS}/987654321/{what}/{nothing}");
-            shop.api.get(&nowhere).await.refused(404, "lead_not_found");
-        }
-    }
-
-    let hook = shop.api.list(WEBHOOKS).await.items[0]["id"].clone();
-    let ping = shop.api.post(&format!("{WEBHOOKS}/{hook}/ping"), &json!({})).await;
-    assert_eq!(ping.header("Location"), None);
-    let deliveries = format!("{WEBHOOKS}/{hook}/deliveries");
-    let again = format!("{deliveries}/{}/redeliver", ping.ok()["delivery_id"]);
-    let again = shop.api.post(&again, &json!({})).await;
-    again.created();
-    assert_eq!(again.header("Location"), None, "a single delivery is not read");
 }

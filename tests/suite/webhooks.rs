@@ -14,7 +14,6 @@ both_engines! {
     scopes_default_to_what_the_events_take
     scopes_may_not_exceed_those_of_the_key
     explicit_scopes_let_some_event_through
-    a_description_has_128_characters_at_most
     every_fault_is_reported_at_once
     only_the_supplied_fields_change
     a_change_that_changes_nothing_leaves_the_stamp
@@ -22,12 +21,7 @@ both_engines! {
     a_change_is_validated_like_a_creation
     a_rotated_secret_is_another_one
     a_replay_shows_the_secret_again
-    webhooks_are_listed_newest_first
-    fields_and_views_work_on_every_read
     a_deleted_webhook_is_gone
-    an_unknown_webhook_is_not_found
-    a_fault_comes_before_a_missing_webhook
-    webhooks_are_one_s_own
     the_document_describes_every_event
 }
 
@@ -273,21 +267,6 @@ async fn explicit_scopes_let_some_event_through(engine: Engine) {
     assert_eq!(texts(&scopes), ["leads:read", "webhooks:read"].into());
 }
 
-async fn a_description_has_128_characters_at_most(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    assert_eq!(webhook(&shop, json!({})).await["description"], "");
-    assert_eq!(webhook(&shop, json!({"description": null})).await["description"], "");
-    let longest = "é".repeat(128);
-    assert_eq!(
-        webhook(&shop, json!({"description": longest})).await["description"],
-        longest.as_str()
-    );
-    for bad in [json!("é".repeat(129)), json!(5), json!({}), json!("a\u{0}b")] {
-        let body = json!({"url": URL, "events": "*", "description": bad});
-        shop.api.post(WEBHOOKS, &body).await.invalid(&["description"]);
-    }
-}
-
 async fn every_fault_is_reported_at_once(engine: Engine) {
     let shop = Shop::open(engine).await;
     let client = shop.client("webhooks:write,leads:read").await;
@@ -431,67 +410,6 @@ async fn a_replay_shows_the_secret_again(engine: Engine) {
     assert_ne!(created["secret"], rotated["secret"]);
 }
 
-async fn webhooks_are_listed_newest_first(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let mut ids = Vec::new();
-    for number in 0..5 {
-        let created = webhook(&shop, json!({"description": format!("Number {number}")})).await;
-        ids.insert(0, created["id"].as_i64().unwrap());
-    }
-    let list = shop.api.list(WEBHOOKS).await;
-    assert_eq!(list.ids(), ids);
-    assert_eq!(
-        list.pagination,
-        json!({"page": 1, "per_page": 50, "total": 5, "total_pages": 1, "next_cursor": null})
-    );
-    let page = shop.api.list(&format!("{WEBHOOKS}?per_page=2&page=2")).await;
-    assert_eq!(page.ids(), ids[2..4]);
-    assert_eq!(
-        (&page.pagination["total"], &page.pagination["total_pages"]),
-        (&json!(5), &json!(3))
-    );
-    let cursor = page.pagination["next_cursor"].as_str().unwrap();
-    let last = shop.api.list(&format!("{WEBHOOKS}?per_page=2&cursor={cursor}")).await;
-    assert_eq!(last.ids(), ids[4..]);
-    assert_eq!(last.pagination, json!({"per_page": 2, "next_cursor": null}));
-    let walked = shop.api.walk(&format!("{WEBHOOKS}?per_page=2")).await;
-    assert_eq!(walked.len(), 5);
-
-    for (query, parameter) in [
-        ("per_page=0", "per_page"),
-        ("per_page=501", "per_page"),
-        ("page=0", "page"),
-        ("cursor=x", "cursor"),
-        ("view=tiny", "view"),
-    ] {
-        shop.api.get(&format!("{WEBHOOKS}?{query}")).await.invalid(&[parameter]);
-    }
-    for _ in 0..2 {
-        shop.lead(&json!({})).await;
-    }
-    let leads = shop.api.list("/2.0/leads?per_page=1").await;
-    let cursor = leads.pagination["next_cursor"].as_str().unwrap();
-    shop.api
-        .get(&format!("{WEBHOOKS}?cursor={cursor}"))
-        .await
-        .invalid(&["cursor"]);
-}
-
-async fn fields_and_views_work_on_every_read(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let path = webhook_path(&shop).await;
-    let asked = shop.api.get(&format!("{path}?fields=url,status,nothing")).await.ok();
-    let expected = json!({"url": URL, "status": "active"});
-    assert_eq!(asked, expected);
-    let listed = shop.api.list(&format!("{WEBHOOKS}?fields=url,status")).await;
-    assert_eq!(listed.items, [expected]);
-    let whole = shop.api.get(&path).await.ok();
-    for view in ["simple", "full"] {
-        assert_eq!(shop.api.get(&format!("{path}?view={view}")).await.ok(), whole);
-    }
-    shop.api.get(&format!("{path}?view=x")).await.invalid(&["view"]);
-}
-
 async fn a_deleted_webhook_is_gone(engine: Engine) {
     let shop = Shop::open(engine).await;
     let created = webhook(&shop, json!({})).await;
@@ -514,69 +432,6 @@ async fn a_deleted_webhook_is_gone(engine: Engine) {
     }
     let history = shop.api.list(&format!("{path}/deliveries")).await;
     assert!(history.items.is_empty());
-}
-
-async fn an_unknown_webhook_is_not_found(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    for id in ["987654321", "0", "-1", "x", "1.0", "9223372036854775808", "%20"] {
-        let path = format!("{WEBHOOKS}/{id}");
-        for (method, path) in [
-            ("GET", path.clone()),
-            ("PATCH", path.clone()),
-            ("DELETE", path.clone()),
-            ("POST", format!("{path}/ping")),
-            ("POST", format!("{path}/secret/rotate")),
-            ("GET", format!("{path}/deliveries")),
-            ("POST", format!("{path}/deliveries/1/redeliver")),
-            ("POST", format!("{path}/deliveries/x/redeliver")),
-        ] {
-            let answer = shop.api.request(method, &path).send().await;
-            answer.refused(404, "webhook_not_found");
-        }
-    }
-    let path = webhook_path(&shop).await;
-    for id in ["987654321", "0", "-1", "x"] {
-        let answer = shop
-            .api
-            .post(&format!("{path}/deliveries/{id}/redeliver"), &json!({}))
-            .await;
-        answer.refused(404, "webhook_delivery_not_found");
-    }
-}
-
-async fn a_fault_comes_before_a_missing_webhook(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let path = format!("{WEBHOOKS}/987654321");
-    let request = shop.api.request("PATCH", &path).body("{");
-    request.send().await.refused(400, "json_invalid");
-    shop.api.patch(&path, &json!({"url": "x"})).await.invalid(&["url"]);
-    shop.api
-        .get(&format!("{path}/deliveries?status=lost&event=x&page=0"))
-        .await
-        .invalid(&["status", "event", "page"]);
-    shop.api.get(&format!("{path}?view=x")).await.invalid(&["view"]);
-}
-
-async fn webhooks_are_one_s_own(engine: Engine) {
-    let shop = Shop::open(engine).await;
-    let rival = shop.rival().await;
-    let path = webhook_path(&shop).await;
-    let before = shop.api.get(&path).await.ok();
-    for (method, path) in [
-        ("GET", path.clone()),
-        ("PATCH", path.clone()),
-        ("DELETE", path.clone()),
-        ("POST", format!("{path}/ping")),
-        ("POST", format!("{path}/secret/rotate")),
-        ("GET", format!("{path}/deliveries")),
-        ("POST", format!("{path}/deliveries/1/redeliver")),
-    ] {
-        let answer = rival.request(method, &path).send().await;
-        answer.refused(404, "webhook_not_found");
-    }
-    assert!(rival.list(WEBHOOKS).await.items.is_empty());
-    assert_eq!(shop.api.get(&path).await.ok(), before);
-    assert!(shop.api.list(&format!("{path}/deliveries")).await.items.is_empty());
 }
 
 async fn the_document_describes_every_event(engine: Engine) {
