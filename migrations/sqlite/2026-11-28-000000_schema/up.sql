@@ -177,10 +177,8 @@ CREATE TABLE webhook_deliveries (
     forget_answer   INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
-CREATE INDEX webhook_deliveries_history ON webhook_deliveries (business_id, webhook_id);
+CREATE INDEX webhook_deliveries_list ON webhook_deliveries (business_id, webhook_id, id, topic, status);
 CREATE INDEX webhook_deliveries_status ON webhook_deliveries (business_id, webhook_id, status);
-CREATE INDEX webhook_deliveries_topic ON webhook_deliveries (business_id, webhook_id, topic);
-CREATE INDEX webhook_deliveries_topic_status ON webhook_deliveries (business_id, webhook_id, topic, status);
 CREATE INDEX webhook_deliveries_due ON webhook_deliveries (business_id, webhook_id, due) WHERE due IS NOT NULL;
 CREATE UNIQUE INDEX webhook_deliveries_settling ON webhook_deliveries (business_id, settling) WHERE settling IS NOT NULL;
 CREATE INDEX webhook_deliveries_lease ON webhook_deliveries (lease) WHERE lease IS NOT NULL;
@@ -218,19 +216,16 @@ CREATE TABLE leads (
     document     TEXT    NOT NULL
 ) STRICT;
 
-CREATE INDEX leads_business ON leads (business_id);
+-- Answers each filter that many leads pass, and any combination of them, in the order of the list. The filters that few leads
+-- pass have an index of their own.
+CREATE INDEX leads_list ON leads (business_id, id, site, channel, status, rating, created, updated);
 CREATE UNIQUE INDEX leads_reference ON leads (business_id, reference);
-CREATE INDEX leads_site ON leads (business_id, site);
-CREATE INDEX leads_channel ON leads (business_id, channel);
-CREATE INDEX leads_status ON leads (business_id, status);
 CREATE INDEX leads_contact ON leads (business_id, contact) WHERE contact IS NOT NULL;
 CREATE INDEX leads_name ON leads (business_id, name_folded);
 CREATE INDEX leads_email ON leads (business_id, email_folded);
 CREATE INDEX leads_phone ON leads (business_id, phone) WHERE phone IS NOT NULL;
 CREATE INDEX leads_mobile ON leads (business_id, mobile) WHERE mobile IS NOT NULL;
-CREATE INDEX leads_updated ON leads (business_id, updated);
 CREATE INDEX leads_reopens ON leads (reopens) WHERE reopens IS NOT NULL;
-CREATE INDEX leads_rating ON leads (business_id, rating) WHERE rating IS NOT NULL;
 CREATE INDEX leads_suggested ON leads (business_id, suggested) WHERE suggested IS NOT NULL;
 
 -- Wildcard searches: the trigrams of each lead's name and email. To index one lead at a time would cost more than all else that
@@ -346,7 +341,7 @@ CREATE TABLE contacts (
     UNIQUE (business_id, login_email)
 ) STRICT;
 
-CREATE INDEX contacts_business ON contacts (business_id);
+CREATE INDEX contacts_list ON contacts (business_id, id, created, updated);
 CREATE INDEX contacts_email ON contacts (business_id, email_folded);
 CREATE INDEX contacts_name ON contacts (business_id, name_key, id, name_literal);
 CREATE INDEX contacts_company ON contacts (business_id, company_key, id, company_literal);
@@ -355,7 +350,6 @@ CREATE INDEX contacts_postcode ON contacts (business_id, postcode_key, id, postc
 CREATE INDEX contacts_address ON contacts (business_id, address_key);
 CREATE INDEX contacts_telephone ON contacts (business_id, telephone) WHERE telephone IS NOT NULL;
 CREATE INDEX contacts_mobile ON contacts (business_id, mobile) WHERE mobile IS NOT NULL;
-CREATE INDEX contacts_updated ON contacts (business_id, updated);
 
 -- Wildcard searches, as for leads: the trigrams of each contact's email.
 CREATE VIRTUAL TABLE contact_search USING fts5 (
@@ -429,8 +423,8 @@ CREATE INDEX vehicles_contact ON vehicles (business_id, contact) WHERE contact I
 CREATE INDEX vehicles_funder ON vehicles (business_id, funder) WHERE funder IS NOT NULL;
 CREATE INDEX vehicles_supplier ON vehicles (business_id, supplier) WHERE supplier IS NOT NULL;
 
--- What lists filter by: a narrow row for each vehicle that is not deleted. Texts are keys of at most 600 characters, which fit
--- into any index. price is null if it is on application.
+-- What lists filter by: a narrow row for each vehicle that is not deleted, in the order of the list. Only the filters that few
+-- vehicles pass have an index of their own. Texts are keys of at most 600 characters. price is null if it is on application.
 CREATE TABLE vehicle_facts (
     business_id       INTEGER NOT NULL,
     id                INTEGER NOT NULL,
@@ -460,57 +454,12 @@ CREATE TABLE vehicle_facts (
     FOREIGN KEY (business_id, id) REFERENCES vehicles (business_id, id) ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX vehicle_facts_kind ON vehicle_facts (business_id, kind);
-CREATE INDEX vehicle_facts_status ON vehicle_facts (business_id, status);
-CREATE INDEX vehicle_facts_owner ON vehicle_facts (business_id, owner) WHERE owner IS NOT NULL;
 CREATE INDEX vehicle_facts_registration ON vehicle_facts (business_id, registration) WHERE registration IS NOT NULL;
-CREATE INDEX vehicle_facts_updated ON vehicle_facts (business_id, updated);
-CREATE INDEX vehicle_facts_make ON vehicle_facts (business_id, make) WHERE make IS NOT NULL;
-CREATE INDEX vehicle_facts_model ON vehicle_facts (business_id, model) WHERE model IS NOT NULL;
-CREATE INDEX vehicle_facts_generation ON vehicle_facts (business_id, generation) WHERE generation IS NOT NULL;
-CREATE INDEX vehicle_facts_derivative ON vehicle_facts (business_id, derivative) WHERE derivative IS NOT NULL;
-CREATE INDEX vehicle_facts_body ON vehicle_facts (business_id, body) WHERE body IS NOT NULL;
-CREATE INDEX vehicle_facts_colour ON vehicle_facts (business_id, colour) WHERE colour IS NOT NULL;
-CREATE INDEX vehicle_facts_fuel ON vehicle_facts (business_id, fuel) WHERE fuel IS NOT NULL;
-CREATE INDEX vehicle_facts_transmission ON vehicle_facts (business_id, transmission) WHERE transmission IS NOT NULL;
 CREATE INDEX vehicle_facts_reference ON vehicle_facts (business_id, reference) WHERE reference IS NOT NULL;
 CREATE INDEX vehicle_facts_number ON vehicle_facts (business_id, number) WHERE number IS NOT NULL;
 CREATE INDEX vehicle_facts_vin ON vehicle_facts (business_id, vin) WHERE vin IS NOT NULL;
-CREATE INDEX vehicle_facts_location ON vehicle_facts (business_id, location) WHERE location IS NOT NULL;
-CREATE INDEX vehicle_facts_mileage ON vehicle_facts (business_id, mileage) WHERE mileage IS NOT NULL;
-CREATE INDEX vehicle_facts_year ON vehicle_facts (business_id, year) WHERE year IS NOT NULL;
-CREATE INDEX vehicle_facts_price ON vehicle_facts (business_id, price) WHERE price IS NOT NULL;
 CREATE INDEX vehicle_facts_appraisal_contact ON vehicle_facts (business_id, appraisal_contact)
     WHERE appraisal_contact IS NOT NULL;
-
--- Wildcard searches, as for leads: the trigrams of each text that takes wildcards. Texts are kept apart, since "aut" is in many
--- transmissions and in few models. A vehicle that is found is looked up, and the texts are no one's personal data, so that the
--- entries of changed and deleted vehicles may stay.
-CREATE VIRTUAL TABLE vehicle_search USING fts5 (
-    make, model, generation, derivative, body, colour, fuel, transmission,
-    content = '', columnsize = 0, detail = column, tokenize = 'trigram case_sensitive 1'
-);
-
-CREATE TABLE vehicle_search_state (latest INTEGER NOT NULL) STRICT;
-INSERT INTO vehicle_search_state (latest) VALUES (0);
-
--- Ids are looked up where they are the key, for all businesses at once.
-CREATE VIEW vehicle_texts AS
-    SELECT vehicles.id, make, model, generation, derivative, body, colour, fuel, transmission
-    FROM vehicles NOT INDEXED CROSS JOIN vehicle_facts
-    WHERE vehicle_facts.business_id = vehicles.business_id AND vehicle_facts.id = vehicles.id;
-
-CREATE TRIGGER vehicle_search_new AFTER INSERT ON vehicle_facts WHEN new.id % 256 = 0 BEGIN
-    INSERT INTO vehicle_search (rowid, make, model, generation, derivative, body, colour, fuel, transmission)
-        SELECT * FROM vehicle_texts WHERE id > (SELECT latest FROM vehicle_search_state);
-    UPDATE vehicle_search_state SET latest = new.id;
-END;
-
-CREATE TRIGGER vehicle_search_changed
-    AFTER UPDATE OF make, model, generation, derivative, body, colour, fuel, transmission ON vehicle_facts BEGIN
-    INSERT INTO vehicle_search (rowid, make, model, generation, derivative, body, colour, fuel, transmission)
-        SELECT * FROM vehicle_texts WHERE id = new.id;
-END;
 
 -- The channels that a vehicle is published on.
 CREATE TABLE vehicle_channels (
@@ -612,13 +561,8 @@ CREATE TABLE listings (
     PRIMARY KEY (business_id, id)
 ) STRICT;
 
-CREATE INDEX listings_updated ON listings (business_id, updated, id);
-CREATE INDEX listings_make ON listings (business_id, make, updated, id);
-CREATE INDEX listings_model ON listings (business_id, model, updated, id);
-CREATE INDEX listings_fuel ON listings (business_id, fuel, updated, id);
-CREATE INDEX listings_transmission ON listings (business_id, transmission, updated, id);
-CREATE INDEX listings_body ON listings (business_id, body, updated, id);
-CREATE INDEX listings_colour ON listings (business_id, colour, updated, id);
+CREATE INDEX listings_list ON listings
+    (business_id, updated, id, expires, make, model, fuel, transmission, body, colour, year, mileage, price);
 CREATE INDEX listings_expires ON listings (expires) WHERE expires IS NOT NULL;
 CREATE INDEX listings_overdue ON listings (business_id, expires) WHERE expires IS NOT NULL;
 CREATE UNIQUE INDEX listings_sequence ON listings (business_id, sequence);
@@ -695,14 +639,11 @@ CREATE TABLE articles (
     body            TEXT    NOT NULL
 ) STRICT;
 
-CREATE INDEX articles_business ON articles (business_id);
+CREATE INDEX articles_list ON articles (business_id, id, status, published_at, created, updated);
 CREATE UNIQUE INDEX articles_url ON articles (business_id, url);
-CREATE INDEX articles_status ON articles (business_id, status);
-CREATE INDEX articles_published ON articles (business_id, published_at);
 CREATE INDEX articles_category ON articles (business_id, category_folded);
 CREATE INDEX articles_author ON articles (business_id, author_folded);
 CREATE INDEX articles_announce ON articles (announce_at) WHERE announce_at IS NOT NULL;
-CREATE INDEX articles_updated ON articles (business_id, updated);
 
 CREATE TABLE article_tags (
     business_id INTEGER NOT NULL REFERENCES businesses (id) ON DELETE CASCADE,
@@ -727,11 +668,7 @@ CREATE TABLE reviews (
     data          TEXT    NOT NULL
 ) STRICT;
 
-CREATE INDEX reviews_business ON reviews (business_id);
-CREATE INDEX reviews_status ON reviews (business_id, status);
-CREATE INDEX reviews_source ON reviews (business_id, source_folded);
-CREATE INDEX reviews_verified ON reviews (business_id, verified);
-CREATE INDEX reviews_updated ON reviews (business_id, updated);
+CREATE INDEX reviews_list ON reviews (business_id, id, status, source_folded, verified, created, updated);
 
 
 -- Files

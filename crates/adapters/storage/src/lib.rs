@@ -24,7 +24,6 @@ mod preview;
 mod readiness;
 mod schema;
 mod secrets;
-mod selection;
 mod shares;
 pub mod sqlite;
 mod state;

@@ -490,6 +490,16 @@ impl<ST> Sql<ST> {
         self.planned_by_values = true;
     }
 
+    /// Returns `true` if it has a parameter.
+    pub(crate) fn has_values(&self) -> bool {
+        self.pieces.iter().any(|piece| matches!(piece, Piece::Value(_)))
+    }
+
+    /// Returns a text that no other statement has.
+    pub(crate) fn key(&self) -> String {
+        format!("{:?}", self.pieces)
+    }
+
     /// Appends another part.
     pub(crate) fn append<T>(&mut self, part: Sql<T>) -> &mut Self {
         self.planned_by_values |= part.planned_by_values;

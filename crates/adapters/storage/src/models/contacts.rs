@@ -1,16 +1,11 @@
 use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::sqlite::Sqlite;
-use forecourt_contacts::{
-    AddressKeys, Contact, ContactDraft, ContactFilter, ContactKeys, ContactNote, WholeText, literal_key,
-};
-use forecourt_kernel::{
-    BoxError, BusinessId, ContactId, ContactNoteId, Phone, StaffId, StoreError, StoreResult, Timestamp, Version,
-};
+use forecourt_contacts::{AddressKeys, Contact, ContactDraft, ContactKeys, ContactNote, literal_key};
+use forecourt_kernel::{BoxError, ContactId, ContactNoteId, StaffId, StoreError, StoreResult, Timestamp, Version};
 
 use super::changes::values;
 use crate::error::other;
-use crate::selection::{RecordKind, Selection, TextIndex};
 
 diesel::table! {
     /// Customers and others.
@@ -128,45 +123,6 @@ impl ContactValues {
             document,
         })
     }
-}
-
-const CONTACTS: RecordKind = RecordKind {
-    table: "contacts",
-    rows: "contacts",
-    texts: Some(TextIndex {
-        name: "contact_search",
-        has_columns: false,
-    }),
-};
-
-/// Selects the contacts that pass `filter`. The key of a text finds the candidates, and the literal decides among them.
-pub(crate) fn selected_contacts(business: BusinessId, filter: &ContactFilter) -> Selection {
-    let ContactFilter {
-        email,
-        name,
-        company,
-        vat,
-        zip,
-        telephone,
-        mobile,
-        created,
-        updated,
-    } = filter;
-    let mut list = Selection::all(CONTACTS, business);
-    list.text("email_folded", email.as_ref());
-    list.is("name_key", name.as_ref().map(WholeText::key));
-    list.is("name_literal", name.as_ref().map(WholeText::literal));
-    list.is("company_key", company.as_ref().map(WholeText::key));
-    list.is("company_literal", company.as_ref().map(WholeText::literal));
-    list.is("vat_key", vat.as_ref().map(WholeText::key));
-    list.is("vat_literal", vat.as_ref().map(WholeText::literal));
-    list.is("postcode_key", zip.as_ref().map(WholeText::key));
-    list.is("postcode_literal", zip.as_ref().map(WholeText::literal));
-    list.is("telephone", telephone.as_ref().map(Phone::as_str));
-    list.is("mobile", mobile.as_ref().map(Phone::as_str));
-    list.created(*created);
-    list.updated(*updated);
-    list
 }
 
 /// Returns the number if it is known; an unknown one is not indexed.

@@ -6,17 +6,15 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Nullable, Text};
 use diesel::sqlite::Sqlite;
 use forecourt_kernel::{
-    BoxError, BusinessId, ContactId, LeadId, Phone, SiteId, StoreError, StoreResult, TextFilter, Timestamp, VehicleId,
-    Version, fold, fold_email,
+    BoxError, BusinessId, ContactId, LeadId, StoreError, StoreResult, Timestamp, VehicleId, Version, fold, fold_email,
 };
-use forecourt_leads::{Lead, LeadDraft, LeadFilter, LeadPreview};
+use forecourt_leads::{Lead, LeadDraft, LeadPreview};
 
 use super::ERASURE;
 use super::changes::values;
 use crate::error::other;
 use crate::preview::Preview;
 use crate::schema::deletions;
-use crate::selection::{RecordKind, Selection, TextIndex};
 
 /// The length of a folded name in its index, in characters: less than any index's limit, and enough to distinguish any two names.
 const NAME_KEY_CHARS: usize = 64;
@@ -165,59 +163,13 @@ impl LeadValues {
     }
 }
 
-const LEADS: RecordKind = RecordKind {
-    table: "leads",
-    rows: "leads",
-    texts: Some(TextIndex {
-        name: "lead_search",
-        has_columns: false,
-    }),
-};
-
-/// Selects the leads that pass `filter`.
-pub(crate) fn selected_leads(business: BusinessId, filter: &LeadFilter) -> Selection {
-    let LeadFilter {
-        site,
-        status,
-        channel,
-        reference,
-        name,
-        email,
-        phone,
-        mobile,
-        contact,
-        vehicle,
-        rating_min,
-        created,
-        updated,
-    } = filter;
-    let mut list = Selection::all(LEADS, business);
-    list.is("site", site.map(SiteId::get));
-    list.is("status", status.map(|status| i64::from(status.code())));
-    list.is("channel", channel.map(|channel| channel.id()));
-    list.is("reference", *reference);
-    if let Some(TextFilter::Exact(name)) = name {
-        list.is("name_key", Some(name_key(name)));
-    }
-    list.text("name_folded", name.as_ref());
-    list.text("email_folded", email.as_ref());
-    list.is("phone", phone.as_ref().map(Phone::as_str));
-    list.is("mobile", mobile.as_ref().map(Phone::as_str));
-    list.is("contact", contact.map(ContactId::get));
-    list.any_of("rating", rating_min.map(|least| i64::from(least.get())..=5));
-    list.noted("lead_vehicles", "lead_id", "vehicle_id", vehicle.map(VehicleId::get));
-    list.created(*created);
-    list.updated(*updated);
-    list
-}
-
 /// Returns the number if it is known; an unknown one is not indexed.
 fn known(number: &str) -> Option<String> {
     (!number.is_empty()).then(|| number.to_owned())
 }
 
 /// Returns the beginning of a folded name, by which it is found.
-fn name_key(folded: &str) -> String {
+pub(crate) fn name_key(folded: &str) -> String {
     folded.chars().take(NAME_KEY_CHARS).collect()
 }
 

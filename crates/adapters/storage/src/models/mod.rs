@@ -20,12 +20,12 @@ mod webhooks;
 pub(crate) const ERASURE: i32 = 1;
 
 pub(crate) use accounts::{ApiKeyRow, BusinessRow, BusinessValues};
-pub(crate) use contacts::{ContactRow, ContactValues, NewContactRow, NewNoteRow, NoteRow, selected_contacts};
+pub(crate) use contacts::{ContactRow, ContactValues, NewContactRow, NewNoteRow, NoteRow};
 pub(crate) use counters::{Counter, CounterRow};
 pub(crate) use events::{EventRow, LoggedRow};
 pub(crate) use idempotency::AnswerRow;
 pub(crate) use lead_conversation::{AssessmentRow, LeadMessageRow, LeadNoteRow, NewLeadMessageRow, NewLeadNoteRow};
-pub(crate) use leads::{LeadRow, LeadValues, NewLeadRow, selected_leads};
+pub(crate) use leads::{LeadRow, LeadValues, NewLeadRow, name_key};
 pub(crate) use mails::{MailRow, NewMailRow};
 pub(crate) use meta::MetaRow;
 pub(crate) use vehicles::{FactsValues, NewFactsRow, NewVehicleRow, VehicleRow, VehicleValues, key_of};

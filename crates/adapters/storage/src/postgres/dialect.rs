@@ -1,10 +1,10 @@
 //! SQL that is PostgreSQL's own.
 
 use diesel::dsl::sql;
-use diesel::sql_types::{BigInt, Nullable, Text};
-use forecourt_kernel::{StoreError, StoreResult};
+use diesel::sql_types::{BigInt, Bool, Nullable, Text};
+use forecourt_kernel::{BusinessId, StoreError, StoreResult};
 
-use crate::statement::RunQueryDsl;
+use crate::statement::{RunQueryDsl, Sql};
 
 /// `insert_many!(conn, table, rows)` inserts the rows of a `Vec`, many in one statement, and returns their number.
 ///
@@ -49,14 +49,10 @@ pub(crate) fn at_once<T>(rows: Vec<T>) -> impl Iterator<Item = Vec<T>> {
     })
 }
 
-/// The text around the value in the condition that a record is a business's.
-pub(crate) const OF_BUSINESS: (&str, &str) = ("business_id = ", "");
-
-/// A prefix that keeps a column from being looked up by an index: empty, since the planner knows the values.
-pub(crate) const NO_INDEX: &str = "";
-
-/// A prefix for the id by which the rows found by an index are sorted: empty as well.
-pub(crate) const SORTED: &str = "";
+/// No condition: the planner knows by itself when to use an index of trigrams.
+pub(crate) const fn found_by_text(_: &str, _: &str, _: BusinessId, _: &str) -> Option<Sql<Bool>> {
+    None
+}
 
 /// `insert_for_ids!(conn, table, id, rows)` does the same, and returns the ids of the rows in order.
 macro_rules! insert_for_ids {

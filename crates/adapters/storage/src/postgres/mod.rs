@@ -11,7 +11,6 @@ mod readiness;
 #[expect(clippy::duplicate_mod, reason = "every query is compiled once per engine")]
 #[path = "../repo/mod.rs"]
 pub(crate) mod repo;
-pub(crate) mod search;
 mod timeline;
 mod tls;
 mod unit;

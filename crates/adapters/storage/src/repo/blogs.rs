@@ -12,11 +12,11 @@ use forecourt_blogs::{
 use forecourt_kernel::{BusinessId, Page, PageRequest, Range, StoreError, StoreResult, Timestamp, Version, fold};
 
 use super::owned::OwnedTable;
+use super::selection::{RecordKind, Selection};
 use super::session::{Mode, Session, Write};
 use super::{Conn, Db, dialect, list};
 use crate::error::other;
 use crate::schema::businesses;
-use crate::selection::{RecordKind, Selection};
 use crate::statement::{Prepare as _, RunQueryDsl, for_no_key_update};
 
 pub(super) const OWNED_TABLES: &[OwnedTable] = &[
@@ -173,15 +173,15 @@ fn selection(business: BusinessId, filter: &ArticleFilter, now: Timestamp) -> Se
                 ArticleStatus::Draft | ArticleStatus::Published => (None, Some(now)),
             };
             list.within("published_at", Some(Range { from, to }));
-            list.set_depends_on_time();
+            list.forget_total();
         }
     }
     list.text("category_folded", category.as_ref());
     list.text("author_folded", author.as_ref());
-    list.noted("article_tags", "article_id", "tag", tag.as_deref());
+    list.linked("article_tags", "article_id", "tag", tag.as_deref());
     list.is("url", url.as_deref());
-    list.created(*created);
-    list.updated(*updated);
+    list.during("created", *created);
+    list.during("updated", *updated);
     list
 }
 
@@ -191,11 +191,10 @@ async fn page(
     selection: &Selection,
     request: &PageRequest,
 ) -> StoreResult<Page<Article>> {
-    let found = list::find(session, selection, request).await?;
+    let columns = ArticleRow::as_select();
+    let page = list::page(session, selection, request, columns, |row: &ArticleRow| row.id).await?;
+    let mut page = page.try_map(Article::try_from)?;
     let conn = session.conn().await?;
-    let total = found.total;
-    let rows = found.select(ArticleRow::as_select()).load(conn).await?;
-    let mut page = Page::of(rows, request, total, |row: &ArticleRow| row.id).try_map(Article::try_from)?;
     omit_deleted(conn, business, &mut page.items).await?;
     Ok(page)
 }
@@ -205,11 +204,9 @@ async fn heads(
     selection: &Selection,
     request: &PageRequest,
 ) -> StoreResult<Page<ListedArticle>> {
-    let found = list::find(session, selection, request).await?;
-    let total = found.total;
-    let head = found.select((articles::id, articles::head));
-    let rows: Vec<(i64, String)> = head.load(session.conn().await?).await?;
-    Page::of(rows, request, total, |row| row.0).try_map(|(id, head)| {
+    let columns = (articles::id, articles::head);
+    let page = list::page(session, selection, request, columns, |row: &(i64, String)| row.0).await?;
+    page.try_map(|(id, head)| {
         Ok(ListedArticle {
             id: ArticleId::new(id),
             head: read_head(id, &head)?,

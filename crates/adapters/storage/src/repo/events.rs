@@ -1,8 +1,8 @@
 //! The event log, and the way of an event to its receivers.
 
 use async_trait::async_trait;
-use diesel::QueryDsl as _;
-use diesel::dsl::insert_into;
+use diesel::dsl::{exists, insert_into};
+use diesel::prelude::*;
 use forecourt_kernel::{BusinessId, Event, EventLog, EventSequence, NewEvent, StoreResult};
 
 use super::session::{LockedCounters, Session, Write};
@@ -27,6 +27,14 @@ impl EventLog for Session<Write> {
     async fn record(&mut self, business: BusinessId, event: NewEvent) -> StoreResult<()> {
         self.record_later(business, event).await
     }
+}
+
+/// Returns `true` if the stamps of some records of a business run against their numbers, after the clock was put back.
+pub(super) async fn are_stamps_unordered(conn: &mut Conn, business: BusinessId) -> StoreResult<bool> {
+    let unordered = counters::table
+        .filter(counters::business_id.eq(business.get()))
+        .filter(counters::unordered.eq(true));
+    diesel::select(exists(unordered)).get_result(conn).await
 }
 
 /// The lengths of a summary at some point.

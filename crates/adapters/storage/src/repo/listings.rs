@@ -14,8 +14,8 @@ use forecourt_listings::{
 };
 use forecourt_vehicles::{Vehicle, VehicleFollower};
 
-use super::list;
 use super::owned::OwnedTable;
+use super::selection::like;
 use super::session::{Mode, Session, Write};
 use crate::statement::{MayScan as _, Prepare as _, RunQueryDsl, Sql, skip_locked};
 
@@ -208,9 +208,7 @@ fn passing<T>(sql: &mut Sql<T>, business: BusinessId, filter: &ListingFilter, no
                 sql.sql(&format!(" AND {column} = ")).bind(text.as_str());
             }
             Some(TextFilter::Wildcard(pattern)) => {
-                sql.sql(&format!(" AND {column} LIKE "))
-                    .bind(list::like(pattern))
-                    .sql(r" ESCAPE '\'");
+                sql.sql(" AND ").append(like(column, pattern));
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Every query, written once and compiled twice: below [`crate::postgres`] and below [`crate::sqlite`].
 //!
 //! `super` is the engine. It supplies the connection type `Conn`, and the handle `Engine` with its `Reader` and `UnitOfWork`.
-//! Everything that truly differs is in `dialect`, `deliveries` and `search`. The types check against each engine with no bound
+//! Everything that truly differs is in `dialect` and `deliveries`. The types check against each engine with no bound
 //! anywhere.
 //!
 //! # The order of locks
@@ -27,7 +27,7 @@
 //! refers to another one locks that too, with the weakest lock that the server has. A deleted row takes the rows along that refer
 //! to it.
 
-use super::{Conn, Db, Engine, Pipeline, Reader, UnitOfWork, deliveries, dialect, search};
+use super::{Conn, Db, Engine, Pipeline, Reader, UnitOfWork, deliveries, dialect};
 
 mod accounts;
 mod age;
@@ -50,6 +50,7 @@ mod page;
 pub(crate) mod people;
 mod records;
 mod reviews;
+mod selection;
 mod session;
 mod size;
 mod vehicles;

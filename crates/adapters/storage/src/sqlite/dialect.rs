@@ -1,5 +1,11 @@
 //! SQL that is SQLite's own.
 
+use diesel::sql_types::Bool;
+use forecourt_kernel::BusinessId;
+
+use crate::statement::Sql;
+use crate::trigrams;
+
 /// `insert_many!(conn, table, rows)` inserts the rows of a `Vec`, and returns their number.
 ///
 /// One prepared insert is run for each row: diesel-async cannot insert several at once here, and inside a transaction nothing is
@@ -29,16 +35,21 @@ pub(crate) const LOCKS_ROWS: bool = false;
 /// The number of rows that are written at once.
 pub(crate) const ROWS_AT_ONCE: usize = 4096;
 
-/// The text around the value in the condition that a record is a business's. Statistics have the average number of a business's
-/// records. Where one business has nearly all, the planner would read the records of all others as well.
-pub(crate) const OF_BUSINESS: (&str, &str) = ("likelihood(business_id = ", ", 0.0001)");
-
-/// A prefix that keeps a column from being looked up by an index.
-pub(crate) const NO_INDEX: &str = "+";
-
-/// A prefix for the id by which the rows found by an index are sorted. Plans are made without the values: the planner might read
-/// all records in the order of their ids, however few pass.
-pub(crate) const SORTED: &str = "+";
+/// The condition that a record has each trigram of a pattern, by the index of texts; none for a pattern without a trigram. Records
+/// that are too new to be in the index pass: see the schema.
+pub(crate) fn found_by_text(index: &str, table: &str, business: BusinessId, pattern: &str) -> Option<Sql<Bool>> {
+    let trigrams = trigrams::of(pattern);
+    if trigrams.is_empty() {
+        return None;
+    }
+    let mut found = Sql::new(&format!("id IN (SELECT rowid FROM {index} WHERE {index} MATCH "));
+    found
+        .bind(trigrams.join(" AND "))
+        .sql(&format!(" UNION ALL SELECT id FROM {table} WHERE business_id = "))
+        .bind(business.get())
+        .sql(&format!(" AND id > (SELECT latest FROM {index}_state))"));
+    Some(found)
+}
 
 /// `insert_for_ids!(conn, table, id, rows)` inserts the rows of a `Vec`, and returns their ids in order.
 macro_rules! insert_for_ids {

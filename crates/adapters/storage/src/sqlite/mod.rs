@@ -17,7 +17,6 @@ mod readers;
 #[expect(clippy::duplicate_mod, reason = "every query is compiled once per engine")]
 #[path = "../repo/mod.rs"]
 pub(crate) mod repo;
-pub(crate) mod search;
 mod unit;
 mod writer;
 

@@ -15,6 +15,7 @@ mod fleet;
 #[expect(dead_code, reason = "the stores' tests use all of it")]
 #[path = "../stores/installation.rs"]
 mod installation;
+mod lists;
 mod public;
 #[expect(dead_code, reason = "the stores' tests use all of it")]
 #[path = "../stores/samples.rs"]
@@ -28,26 +29,24 @@ use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::Text;
 use diesel_async::SimpleAsyncConnection as _;
-use forecourt_contacts::{Address, ContactDraft, ContactFilter, DuplicateKind, DuplicateProbe, WholeText};
+use forecourt_contacts::{Address, DuplicateKind, DuplicateProbe};
 use forecourt_kernel::{
-    BusinessId, ContactId, Country, Cursor, EventName, EventSequence, LeadId, LeadNoteId, Mail, NewEvent, PageRequest,
-    Position, Range, SiteId, StaffId, TextFilter, VehicleId, View, WebhookId,
+    BusinessId, Country, Cursor, EventName, EventSequence, LeadId, LeadNoteId, Mail, NewEvent, PageRequest, Position,
+    Range, WebhookId,
 };
-use forecourt_leads::{LeadDraft, LeadFilter, LeadStatus, Phone, Rating, SenderKeys, VehicleChoice, VehicleClue};
-use forecourt_reference::{LeadChannel, StockType};
+use forecourt_leads::{LeadDraft, SenderKeys, VehicleChoice, VehicleClue};
 use forecourt_storage::RunQueryDsl;
 use forecourt_storage::Storage;
-use forecourt_vehicles::{FieldCondition, FieldFilter, FilterKind, StatusChoice, VehicleFilter, field_filters};
+use forecourt_vehicles::VehicleFilter;
 use forecourt_webhooks::{DeliveryFilter, DeliveryStatus, EventFilter, Topic, WebhookStatus};
 
-use fleet::{a_full_vehicle, a_vehicle};
+use fleet::a_vehicle;
 use installation::{Installation, both_engines};
 use samples::{a_business, a_car, a_contact, a_lead, a_webhook, an_event, at, key, moment, room};
 
 both_engines!(
-    each_list_of_leads_has_an_index,
-    each_list_of_vehicles_has_an_index,
-    each_search_for_contacts_has_an_index,
+    a_vehicle_is_written_by_indexes,
+    each_search_for_a_duplicate_has_an_index,
     what_a_deleted_contact_leaves_is_found_by_indexes,
     each_background_job_has_an_index,
     the_backlog_is_measured_by_indexes,
@@ -84,261 +83,11 @@ fn overheard() -> Vec<String> {
         .collect()
 }
 
-/// Each filter by itself, with the index that finds the passing leads; an empty name is the index of the business's records. A
-/// new filter does not compile before it has its case.
-fn lead_filters() -> Vec<(LeadFilter, &'static str)> {
-    let LeadFilter {
-        site: _,
-        status: _,
-        channel: _,
-        reference: _,
-        name: _,
-        email: _,
-        phone: _,
-        mobile: _,
-        contact: _,
-        vehicle: _,
-        rating_min: _,
-        created: _,
-        updated: _,
-    } = LeadFilter::default();
-    let phone = Phone::parse("+441632960123", Country::GB).ok();
-    let mut cases = vec![(LeadFilter::default(), "")];
-    macro_rules! case {
-        ($index:literal, $($field:ident: $value:expr),+) => {
-            cases.push((LeadFilter { $($field: $value,)+ ..LeadFilter::default() }, $index))
-        };
-    }
-    case!("leads_site", site: Some(SiteId::new(1)));
-    case!("leads_status", status: Some(LeadStatus::Read));
-    case!("leads_channel", channel: Some(LeadChannel::Sms));
-    case!("leads_reference", reference: Some(1));
-    case!("leads_name", name: TextFilter::parse("Ann").ok());
-    case!("", name: TextFilter::parse("%nn s%").ok());
-    case!("leads_email", email: TextFilter::parse("ann@example.com").ok());
-    case!("", email: TextFilter::parse("ann%example%").ok());
-    case!("leads_phone", phone: phone.clone());
-    case!("leads_mobile", mobile: phone);
-    case!("leads_contact", contact: Some(ContactId::new(1)));
-    case!("lead_vehicles", vehicle: Some(VehicleId::new(1)));
-    case!("leads_rating", rating_min: Rating::new(3));
-    case!("leads_", site: Some(SiteId::new(1)), channel: Some(LeadChannel::Sms), rating_min: Rating::new(3));
-    for (from, to) in [(Some(at(1)), None), (None, Some(at(9))), (Some(at(1)), Some(at(9)))] {
-        case!("", created: Some(Range { from, to }));
-        case!("", updated: Some(Range { from, to }));
-    }
-    cases
-}
-
-async fn each_list_of_leads_has_an_index(installation: Installation) {
-    let (installation, business) = listening(installation).await;
-    let sqlite = matches!(installation.storage, Storage::Sqlite(_));
-    for (filter, index) in lead_filters() {
-        let mut plans = String::new();
-        for request in pages() {
-            overheard();
-            let mut reader = installation.read().await;
-            reader.leads(business, &filter, &request).await.unwrap();
-            drop(reader);
-            plans += &served(&installation, &["leads", "lead_vehicles"]).await;
-        }
-        // Among so few rows PostgreSQL may take another index as well.
-        assert!(
-            plans.contains(index) || !sqlite,
-            "{filter:?} does not go by {index}:\n{plans}"
-        );
-    }
-}
-
-/// The time at which the vehicles came in that match the filters, long after all others.
-const LATELY: i64 = 1_000_000;
-
-/// Each filter by itself, with the index that has to find the passing vehicles. A new one does not compile before it has its
-/// case; a filter by a field of the data has it by its declaration.
-fn vehicle_filters() -> Vec<(VehicleFilter, String)> {
-    let VehicleFilter {
-        kind: _,
-        status: _,
-        registration: _,
-        tag: _,
-        owner: _,
-        channel: _,
-        tag_name: _,
-        created: _,
-        updated: _,
-        lead: _,
-        fields: _,
-    } = VehicleFilter::default();
-    let all = VehicleFilter::default;
-    let range = Some(Range {
-        from: Some(at(LATELY)),
-        to: Some(at(LATELY + 99)),
-    });
-    let own = [
-        (all(), ""),
-        (
-            VehicleFilter {
-                kind: Some(StockType::Appraisal),
-                ..all()
-            },
-            "vehicle_facts_kind",
-        ),
-        (
-            VehicleFilter {
-                status: Some(StatusChoice::Id(2)),
-                ..all()
-            },
-            "vehicle_facts_status",
-        ),
-        (
-            VehicleFilter {
-                status: "appraised".parse().ok(),
-                ..all()
-            },
-            "vehicle_facts_status",
-        ),
-        (
-            VehicleFilter {
-                registration: Some("AB12CDE".to_owned()),
-                ..all()
-            },
-            "vehicle_facts_registration",
-        ),
-        (
-            VehicleFilter {
-                tag: "KQVRK".parse().ok(),
-                ..all()
-            },
-            "",
-        ),
-        (
-            VehicleFilter {
-                owner: Some(StaffId::new(7)),
-                ..all()
-            },
-            "vehicle_facts_owner",
-        ),
-        (
-            VehicleFilter {
-                channel: Some("website".to_owned()),
-                ..all()
-            },
-            "vehicle_channels",
-        ),
-        (
-            VehicleFilter {
-                tag_name: Some("Ready".to_owned()),
-                ..all()
-            },
-            "vehicle_tags",
-        ),
-        (
-            VehicleFilter {
-                created: range,
-                ..all()
-            },
-            "",
-        ),
-        (
-            VehicleFilter {
-                updated: range,
-                ..all()
-            },
-            "vehicle_facts_updated",
-        ),
-        // A short range of time is looked up by itself, whatever the other conditions.
-        (
-            VehicleFilter {
-                status: Some(StatusChoice::Id(2)),
-                updated: range,
-                ..all()
-            },
-            "vehicle_facts_updated",
-        ),
-        (
-            VehicleFilter {
-                lead: Some(LeadId::new(1)),
-                ..all()
-            },
-            "lead_vehicles",
-        ),
-    ];
-    let mut filters: Vec<_> = own.map(|(filter, index)| (filter, index.to_owned())).into();
-    for info in field_filters() {
-        let wanted = match info.kind {
-            FilterKind::Pattern => vec!["estate", "%zzz%", "%a%"],
-            FilterKind::Text | FilterKind::Location => vec!["1"],
-            FilterKind::Number | FilterKind::Range | FilterKind::MoneyRange => vec![],
-        };
-        let text = |text: &str| match TextFilter::parse(text) {
-            Ok(filter) if info.kind == FilterKind::Pattern => FieldCondition::Text(filter),
-            _ => FieldCondition::AnyOf(vec![text.to_owned()]),
-        };
-        let mut wanted: Vec<_> = wanted.into_iter().map(text).collect();
-        if wanted.is_empty() {
-            let range = |from, to| FieldCondition::Within(Range { from, to });
-            wanted = vec![
-                range(Some(1), None),
-                range(None, Some(i64::MAX - 1)),
-                range(Some(1), Some(i64::MAX)),
-            ];
-        }
-        let of = |wanted| VehicleFilter {
-            fields: vec![FieldFilter {
-                name: info.name,
-                wanted,
-            }],
-            ..all()
-        };
-        filters.extend(wanted.into_iter().map(|wanted| {
-            let index = match &wanted {
-                FieldCondition::Text(TextFilter::Wildcard(_)) => "vehicle_search".to_owned(),
-                _ => format!("vehicle_facts_{}", info.name),
-            };
-            (of(wanted), index)
-        }));
-    }
-    filters
-}
-
-async fn each_list_of_vehicles_has_an_index(installation: Installation) {
+async fn a_vehicle_is_written_by_indexes(installation: Installation) {
     let (installation, business) = listening(installation).await;
     let mut session = installation.begin().await;
-    for second in 0..20 {
-        session.insert_vehicle(business, a_vehicle(), at(second)).await.unwrap();
-    }
-    for second in 0..2 {
-        let lately = at(LATELY + second);
-        session
-            .insert_vehicle(business, a_full_vehicle(), lately)
-            .await
-            .unwrap();
-    }
+    session.insert_vehicle(business, a_vehicle(), at(0)).await.unwrap();
     session.commit().await.unwrap();
-    let sqlite = matches!(installation.storage, Storage::Sqlite(_));
-    for (filter, index) in vehicle_filters() {
-        let mut plans = String::new();
-        for request in pages() {
-            overheard();
-            let mut reader = installation.read().await;
-            reader.vehicles(business, &filter, &request).await.unwrap();
-            drop(reader);
-            let tables = [
-                "vehicle_facts",
-                "vehicle_channels",
-                "vehicle_tags",
-                "lead_vehicles",
-                "vehicles",
-            ];
-            plans += &served(&installation, &tables).await;
-        }
-        // Among so few rows PostgreSQL may take another index as well.
-        assert!(
-            plans.contains(&index) || !sqlite,
-            "{filter:?} does not go by {index}:\n{plans}"
-        );
-    }
-    // Rows to be written are found by an index as well.
     overheard();
     let mut session = installation.begin().await;
     let page = PageRequest {
@@ -367,88 +116,8 @@ async fn each_list_of_vehicles_has_an_index(installation: Installation) {
     }
 }
 
-/// Each filter by itself. A new one does not compile before it has its case.
-fn contact_filters() -> [ContactFilter; 11] {
-    let ContactFilter {
-        email: _,
-        name: _,
-        company: _,
-        vat: _,
-        zip: _,
-        telephone: _,
-        mobile: _,
-        created: _,
-        updated: _,
-    } = ContactFilter::default();
-    let all = ContactFilter::default;
-    let text = || Some(WholeText::new("x"));
-    let phone = Phone::parse("+441632960123", Country::GB).ok();
-    let lately = Some(Range {
-        from: Some(at(0)),
-        to: Some(at(4)),
-    });
-    [
-        all(),
-        ContactFilter {
-            email: TextFilter::parse("ann@example.com").ok(),
-            ..all()
-        },
-        ContactFilter {
-            email: TextFilter::parse("%example%").ok(),
-            ..all()
-        },
-        ContactFilter { name: text(), ..all() },
-        ContactFilter {
-            company: text(),
-            ..all()
-        },
-        ContactFilter { vat: text(), ..all() },
-        ContactFilter { zip: text(), ..all() },
-        ContactFilter {
-            telephone: phone.clone(),
-            ..all()
-        },
-        ContactFilter { mobile: phone, ..all() },
-        ContactFilter {
-            created: lately,
-            ..all()
-        },
-        ContactFilter {
-            updated: lately,
-            ..all()
-        },
-    ]
-}
-
-async fn each_search_for_contacts_has_an_index(installation: Installation) {
+async fn each_search_for_a_duplicate_has_an_index(installation: Installation) {
     let (installation, business) = listening(installation).await;
-    let mut session = installation.begin().await;
-    // Each passes every filter, so that there are pages far down with any filter.
-    let draft = ContactDraft {
-        email: "ann@example.com".to_owned(),
-        name: "x".to_owned(),
-        company: "x".to_owned(),
-        vat: "x".to_owned(),
-        telephone: "+441632960123".to_owned(),
-        mobile: "+441632960123".to_owned(),
-        address: Address {
-            zip: "x".to_owned(),
-            ..Address::default()
-        },
-        ..a_contact()
-    };
-    let drafts = vec![(draft, at(0)); 1_100];
-    session.load_contacts(business, drafts).await.unwrap();
-    session.commit().await.unwrap();
-    for filter in contact_filters() {
-        for request in pages() {
-            overheard();
-            let mut reader = installation.read().await;
-            reader.contacts(business, &filter, &request, View::Full).await.unwrap();
-            drop(reader);
-            served(&installation, &["contacts", "contact_notes"]).await;
-        }
-    }
     let text = |kind, value| DuplicateProbe::text(kind, value, Country::GB).unwrap();
     let address = |line1: &str| Address {
         line1: line1.to_owned(),
@@ -475,7 +144,7 @@ async fn each_search_for_contacts_has_an_index(installation: Installation) {
             no_scan(&statement, &plan);
             // Found by the filter, and not among all of the business.
             assert!(
-                !plan.contains("contacts_business") && !plan.contains("contacts_pkey"),
+                !plan.contains("contacts_list") && !plan.contains("contacts_pkey"),
                 "{statement}\n{plan}"
             );
         }
@@ -923,6 +592,8 @@ fn no_scan(statement: &str, plan: &str) {
         "webhook_queues",
         "webhook_deliveries",
         "events",
+        "reviews",
+        "articles",
         "counters",
     ] {
         let on_sqlite = plan.lines().any(|line| line.trim() == format!("SCAN {table}"));

@@ -1,23 +1,13 @@
-//! The lists of articles, reviews and listings, and the background's searches in them.
+//! The list of listings, and the background's searches in public records.
 
-use forecourt_blogs::testing::an_article;
-use forecourt_blogs::{ArticleFilter, ArticleStatus, Publication};
 use forecourt_kernel::{Cursor, PageRequest, Position, Range, TextFilter, VehicleId};
 use forecourt_listings::{ChangeRange, Feed, ListingFilter};
-use forecourt_reviews::testing::a_review;
-use forecourt_reviews::{ReviewFilter, ReviewStatus};
 use forecourt_storage::Storage;
-use serde_json::{Map, json};
 
-use super::{about, at, explain, listening, no_scan, overheard, pages, served};
+use super::{about, at, explain, listening, no_scan, overheard, served};
 use crate::installation::{Installation, both_engines};
 
-both_engines!(
-    each_list_of_articles_has_an_index,
-    each_list_of_reviews_has_an_index,
-    each_list_of_listings_has_an_index,
-    what_is_due_has_an_index,
-);
+both_engines!(each_list_of_listings_has_an_index, what_is_due_has_an_index,);
 
 /// Among so few rows PostgreSQL may take another index as well.
 fn goes_by(installation: &Installation, index: &str, plans: &str, filter: &impl std::fmt::Debug) {
@@ -26,197 +16,6 @@ fn goes_by(installation: &Installation, index: &str, plans: &str, filter: &impl 
         plans.contains(index) || !is_sqlite,
         "{filter:?} does not go by {index}:\n{plans}"
     );
-}
-
-async fn each_list_of_articles_has_an_index(installation: Installation) {
-    let (installation, business) = listening(installation).await;
-    let mut session = installation.begin().await;
-    for number in 0..9 {
-        let (head, body) = an_article(&format!("a-{number}"), json!({}));
-        session
-            .insert_article(business, head, body, Publication::default(), at(number))
-            .await
-            .unwrap();
-    }
-    session.commit().await.unwrap();
-    let ArticleFilter {
-        status: _,
-        category: _,
-        author: _,
-        tag: _,
-        url: _,
-        created: _,
-        updated: _,
-    } = ArticleFilter::default();
-    let all = ArticleFilter::default;
-    let lately = Some(Range {
-        from: Some(at(3)),
-        to: Some(at(4)),
-    });
-    let text = |text: &str| TextFilter::parse(text).ok();
-    for (filter, index) in [
-        (all(), ""),
-        (
-            ArticleFilter {
-                status: Some(ArticleStatus::Draft),
-                ..all()
-            },
-            "articles_status",
-        ),
-        (
-            ArticleFilter {
-                status: Some(ArticleStatus::Published),
-                ..all()
-            },
-            "articles_",
-        ),
-        (
-            ArticleFilter {
-                status: Some(ArticleStatus::Scheduled),
-                ..all()
-            },
-            "articles_",
-        ),
-        (
-            ArticleFilter {
-                category: text("advice"),
-                ..all()
-            },
-            "articles_category",
-        ),
-        (
-            ArticleFilter {
-                category: text("%dvi%"),
-                ..all()
-            },
-            "",
-        ),
-        (
-            ArticleFilter {
-                author: text("sam hill"),
-                ..all()
-            },
-            "articles_author",
-        ),
-        (
-            ArticleFilter {
-                tag: Some("mot".to_owned()),
-                ..all()
-            },
-            "article_tags",
-        ),
-        (
-            ArticleFilter {
-                url: Some("a-1".to_owned()),
-                ..all()
-            },
-            "articles_url",
-        ),
-        (
-            ArticleFilter {
-                created: lately,
-                ..all()
-            },
-            "",
-        ),
-        (
-            ArticleFilter {
-                updated: lately,
-                ..all()
-            },
-            "articles_updated",
-        ),
-    ] {
-        let mut plans = String::new();
-        for request in pages() {
-            overheard();
-            let mut reader = installation.read().await;
-            reader.articles(business, &filter, at(9), &request).await.unwrap();
-            reader.article_heads(business, &filter, at(9), &request).await.unwrap();
-            drop(reader);
-            plans += &served(&installation, &["articles", "article_tags"]).await;
-        }
-        goes_by(&installation, index, &plans, &filter);
-    }
-}
-
-async fn each_list_of_reviews_has_an_index(installation: Installation) {
-    let (installation, business) = listening(installation).await;
-    let mut session = installation.begin().await;
-    for number in 0..9 {
-        session
-            .insert_review(business, a_review(4.0), Map::new(), at(number))
-            .await
-            .unwrap();
-    }
-    session.commit().await.unwrap();
-    let ReviewFilter {
-        status: _,
-        source: _,
-        verified: _,
-        created: _,
-        updated: _,
-    } = ReviewFilter::default();
-    let all = ReviewFilter::default;
-    let lately = Some(Range {
-        from: Some(at(3)),
-        to: Some(at(4)),
-    });
-    for (filter, index) in [
-        (all(), ""),
-        (
-            ReviewFilter {
-                status: Some(ReviewStatus::Pending),
-                ..all()
-            },
-            "reviews_status",
-        ),
-        (
-            ReviewFilter {
-                source: TextFilter::parse("google").ok(),
-                ..all()
-            },
-            "reviews_source",
-        ),
-        (
-            ReviewFilter {
-                source: TextFilter::parse("%oog%").ok(),
-                ..all()
-            },
-            "",
-        ),
-        (
-            ReviewFilter {
-                verified: Some(true),
-                ..all()
-            },
-            "reviews_verified",
-        ),
-        (
-            ReviewFilter {
-                created: lately,
-                ..all()
-            },
-            "",
-        ),
-        (
-            ReviewFilter {
-                updated: lately,
-                ..all()
-            },
-            "reviews_updated",
-        ),
-    ] {
-        let mut plans = String::new();
-        for request in pages() {
-            overheard();
-            let mut reader = installation.read().await;
-            reader.reviews(business, &filter, &request).await.unwrap();
-            drop(reader);
-            plans += &served(&installation, &["reviews"]).await;
-        }
-        goes_by(&installation, index, &plans, &filter);
-    }
 }
 
 async fn each_list_of_listings_has_an_index(installation: Installation) {
@@ -240,50 +39,35 @@ async fn each_list_of_listings_has_an_index(installation: Installation) {
         from: Some(1),
         to: Some(9),
     });
-    for (filter, index) in [
-        (all(), "listings_updated"),
-        (ListingFilter { make: text(), ..all() }, "listings_make"),
-        (ListingFilter { model: text(), ..all() }, "listings_model"),
-        (ListingFilter { fuel: text(), ..all() }, "listings_fuel"),
-        (
-            ListingFilter {
-                transmission: text(),
-                ..all()
-            },
-            "listings_transmission",
-        ),
-        (ListingFilter { body: text(), ..all() }, "listings_body"),
-        (
-            ListingFilter {
-                colour: text(),
-                ..all()
-            },
-            "listings_colour",
-        ),
-        (
-            ListingFilter {
-                make: TextFilter::parse("%for%").ok(),
-                ..all()
-            },
-            "listings_updated",
-        ),
-        (ListingFilter { year: range, ..all() }, "listings_updated"),
-        (
-            ListingFilter {
-                mileage: range,
-                ..all()
-            },
-            "listings_updated",
-        ),
-        (ListingFilter { price: range, ..all() }, "listings_updated"),
-        (
-            ListingFilter {
-                updated_since: Some(at(5)),
-                updated_before: Some(at(9)),
-                ..all()
-            },
-            "listings_updated",
-        ),
+    for filter in [
+        all(),
+        ListingFilter { make: text(), ..all() },
+        ListingFilter { model: text(), ..all() },
+        ListingFilter { fuel: text(), ..all() },
+        ListingFilter {
+            transmission: text(),
+            ..all()
+        },
+        ListingFilter { body: text(), ..all() },
+        ListingFilter {
+            colour: text(),
+            ..all()
+        },
+        ListingFilter {
+            make: TextFilter::parse("%for%").ok(),
+            ..all()
+        },
+        ListingFilter { year: range, ..all() },
+        ListingFilter {
+            mileage: range,
+            price: range,
+            ..all()
+        },
+        ListingFilter {
+            updated_since: Some(at(5)),
+            updated_before: Some(at(9)),
+            ..all()
+        },
     ] {
         let mut plans = String::new();
         let by_cursor = PageRequest {
@@ -297,7 +81,7 @@ async fn each_list_of_listings_has_an_index(installation: Installation) {
             drop(reader);
             plans += &served(&installation, &["listings"]).await;
         }
-        goes_by(&installation, index, &plans, &filter);
+        goes_by(&installation, "listings_list", &plans, &filter);
     }
     overheard();
     let mut reader = installation.read().await;

@@ -23,8 +23,6 @@ mod pool;
 mod queue;
 #[path = "../../src/secrets.rs"]
 mod secrets;
-#[path = "../../src/selection.rs"]
-mod selection;
 #[path = "../../src/shares.rs"]
 mod shares;
 #[path = "../../src/repo/size.rs"]

@@ -2,15 +2,67 @@
 
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
-use forecourt_kernel::{BusinessId, Page, PageRequest, StoreResult};
+use forecourt_kernel::{BusinessId, ContactId, Page, PageRequest, Phone, Range, SiteId, StoreResult, TextFilter};
 use forecourt_leads::{Lead, LeadFilter, LeadPreview};
 
+use super::super::selection::{RecordKind, Selection};
 use super::super::session::{Mode, Session};
 use super::{Conn, list};
-use crate::models::{ERASURE, LeadRow, selected_leads};
+use crate::models::{ERASURE, LeadRow, name_key};
 use crate::preview;
 use crate::schema::{deletions, leads};
 use crate::statement::{RunQueryDsl, Sql};
+
+const LEADS: RecordKind = RecordKind {
+    table: "leads",
+    rows: "leads",
+    texts: Some("lead_search"),
+};
+
+/// Selects the leads that pass `filter`.
+fn selection(business: BusinessId, filter: &LeadFilter) -> Selection {
+    let LeadFilter {
+        site,
+        status,
+        channel,
+        reference,
+        name,
+        email,
+        phone,
+        mobile,
+        contact,
+        vehicle,
+        rating_min,
+        created,
+        updated,
+    } = filter;
+    let mut list = Selection::all(LEADS, business);
+    list.is("site", site.map(SiteId::get));
+    list.is("status", status.map(|status| i64::from(status.code())));
+    list.is("channel", channel.map(|channel| channel.id()));
+    list.is("reference", *reference);
+    if let Some(TextFilter::Exact(name)) = name {
+        list.is("name_key", Some(name_key(name)));
+    }
+    list.text("name_folded", name.as_ref());
+    list.text("email_folded", email.as_ref());
+    list.is("phone", phone.as_ref().map(Phone::as_str));
+    list.is("mobile", mobile.as_ref().map(Phone::as_str));
+    list.is("contact", contact.map(ContactId::get));
+    let rated = |least: forecourt_leads::Rating| Range {
+        from: Some(i64::from(least.get())),
+        to: None,
+    };
+    list.within("rating", rating_min.map(rated));
+    if let Some(vehicle) = vehicle {
+        list.linked("lead_vehicles", "lead_id", "vehicle_id", Some(vehicle.get()));
+        // A vehicle that is deleted leaves its leads without a write of them.
+        list.forget_total();
+    }
+    list.during("created", *created);
+    list.during("updated", *updated);
+    list
+}
 
 /// Returns a page of the leads that pass `filter`.
 pub(super) async fn page(
@@ -19,13 +71,12 @@ pub(super) async fn page(
     filter: &LeadFilter,
     request: &PageRequest,
 ) -> StoreResult<Page<Lead>> {
-    let found = list::find(session, &selected_leads(business, filter), request).await?;
-    let total = found.total;
-    let rows: Vec<LeadRow> = found
-        .select(LeadRow::as_select())
-        .load(session.flushed_conn().await?)
-        .await?;
-    Page::of(rows, request, total, |row| row.id).try_map(Lead::try_from)
+    let selection = selection(business, filter);
+    let page = list::page(session, &selection, request, LeadRow::as_select(), |row: &LeadRow| {
+        row.id
+    })
+    .await?;
+    page.try_map(Lead::try_from)
 }
 
 /// Reads these leads in full.
@@ -46,7 +97,6 @@ pub(super) async fn previews(
     filter: &LeadFilter,
     request: &PageRequest,
 ) -> StoreResult<Page<LeadPreview>> {
-    let found = list::find(session, &selected_leads(business, filter), request).await?;
     // The few contacts that are being erased are looked up once, not for each lead.
     let being_erased = deletions::table
         .filter(deletions::business_id.eq(business.get()))
@@ -56,15 +106,15 @@ pub(super) async fn previews(
     let unlinked = contact
         .is_not_null()
         .and(contact.assume_not_null().eq_any(being_erased));
-    let total = found.total;
-    let preview = found.select((leads::id, leads::preview, unlinked));
-    let rows: Vec<(i64, String, bool)> = preview.load(session.flushed_conn().await?).await?;
-    let rows = rows
+    let columns = (leads::id, leads::preview, unlinked);
+    let selection = selection(business, filter);
+    let page = list::page(session, &selection, request, columns, |row: &(i64, String, bool)| row.0).await?;
+    let Page { items, next, total } = page;
+    let rows = items
         .into_iter()
         .map(|(id, preview, unlinked)| (id, (!unlinked).then_some(preview)))
         .collect();
-    let Page { items, next, total } = Page::of(rows, request, total, |row| row.0);
-    let (mut items, others) = preview::stored(items);
+    let (mut items, others) = preview::stored(rows);
     if let Some(others) = others {
         let rows = self::rows(session.flushed_conn().await?, business, others).await?;
         let read = rows.into_iter().map(Lead::try_from).collect::<StoreResult<_>>()?;

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::super::session::{Session, Write};
 use super::super::size::octet_length;
-use super::super::{idempotency, list, webhooks};
+use super::super::{idempotency, webhooks};
 use super::{Budget, PersonalArea, PersonalTexts};
 use crate::error::other;
 use crate::personal::{
@@ -377,7 +377,7 @@ impl Session<Write> {
         created: Timestamp,
     ) -> StoreResult<Option<(i64, i32)>> {
         let latest = super::super::events::latest(self.conn().await?, business).await?.0;
-        let since = if list::are_stamps_unordered(self.conn().await?, business).await? {
+        let since = if super::super::events::are_stamps_unordered(self.conn().await?, business).await? {
             1
         } else {
             webhooks::first_since(self.conn().await?, business, created, 1, latest).await?

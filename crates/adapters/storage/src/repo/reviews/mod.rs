@@ -11,10 +11,10 @@ use forecourt_reviews::{
 use serde_json::{Map, Value};
 
 use super::owned::OwnedTable;
+use super::selection::{RecordKind, Selection};
 use super::session::{Mode, Read, Session, Write};
 use super::{Db, list};
 use crate::error::other;
-use crate::selection::{RecordKind, Selection};
 use crate::statement::{MayScan as _, Prepare as _, RunQueryDsl, for_no_key_update};
 
 pub(super) const OWNED_TABLES: &[OwnedTable] = &[OwnedTable::new("reviews", "id", 100)];
@@ -111,8 +111,8 @@ fn selection(business: BusinessId, filter: &ReviewFilter) -> Selection {
     list.is("status", status.map(ReviewStatus::name));
     list.text("source_folded", source.as_ref());
     list.is("verified", verified.map(i64::from));
-    list.created(*created);
-    list.updated(*updated);
+    list.during("created", *created);
+    list.during("updated", *updated);
     list
 }
 
@@ -122,10 +122,10 @@ async fn page(
     filter: &ReviewFilter,
     request: &PageRequest,
 ) -> StoreResult<Page<Review>> {
-    let found = list::find(session, &selection(business, filter), request).await?;
-    let total = found.total;
-    let rows = found.select(ReviewRow::as_select()).load(session.conn().await?).await;
-    Page::of(rows?, request, total, |row: &ReviewRow| row.id).try_map(Review::try_from)
+    let selection = selection(business, filter);
+    let columns = ReviewRow::as_select();
+    let page = list::page(session, &selection, request, columns, |row: &ReviewRow| row.id).await?;
+    page.try_map(Review::try_from)
 }
 
 #[async_trait]

@@ -76,36 +76,6 @@ pub(in super::super) const TABLES: &[PersonalTable] = &[
     table("vehicle_channels", &[], &["business_id", "channel", "vehicle_id"]),
     table("vehicle_tags", &[], &["business_id", "name", "vehicle_id"]),
     table(
-        "vehicle_search",
-        &[],
-        &[
-            "make",
-            "model",
-            "generation",
-            "derivative",
-            "body",
-            "colour",
-            "fuel",
-            "transmission",
-        ],
-    ),
-    table("vehicle_search_state", &[], &["latest"]),
-    table(
-        "vehicle_texts",
-        &[],
-        &[
-            "id",
-            "make",
-            "model",
-            "generation",
-            "derivative",
-            "body",
-            "colour",
-            "fuel",
-            "transmission",
-        ],
-    ),
-    table(
         "vehicle_drives",
         &[
             // contact, licence, insurance number, birthday and signature are cleared, photos removed, notes redacted.

@@ -10,8 +10,8 @@ use forecourt_webhooks::{
     Delivery, DeliveryFilter, DeliveryStatus, EventFilter, EventHead, LogExtent, LogPage, Webhook, WebhookReader,
 };
 
+use super::super::events::are_stamps_unordered;
 use super::super::events::latest;
-use super::super::list::are_stamps_unordered;
 use super::super::page::page_of;
 use super::super::session::{Mode, Session};
 use super::super::size::{octet_length, within_bytes};

@@ -1,0 +1,363 @@
+//! Each filter of a list, and each pair of them, is answered by the list's own index, or by that of a filter that few records
+//! pass. A page sorts nothing but its own rows.
+
+use forecourt_blogs::testing::an_article;
+use forecourt_blogs::{ArticleFilter, ArticleStatus, Publication};
+use forecourt_contacts::{ContactFilter, WholeText};
+use forecourt_dealership::ReadSession;
+use forecourt_kernel::{
+    BusinessId, ContactId, Country, LeadId, PageRequest, Range, SiteId, StaffId, StoreResult, TextFilter, VehicleId,
+    View,
+};
+use forecourt_leads::{LeadFilter, LeadStatus, Phone, Rating};
+use forecourt_reference::{LeadChannel, StockType};
+use forecourt_reviews::testing::a_review;
+use forecourt_reviews::{ReviewFilter, ReviewStatus};
+use forecourt_storage::Storage;
+use forecourt_vehicles::{FieldCondition, FieldFilter, FilterKind, StatusChoice, VehicleFilter, field_filters};
+use futures_util::future::BoxFuture;
+use serde_json::{Map, json};
+
+use super::{about, explain, listening, no_scan, overheard, pages};
+use crate::fleet::{a_full_vehicle, a_vehicle};
+use crate::installation::{Installation, both_engines};
+use crate::samples::{a_contact, at};
+
+both_engines!(leads, contacts, vehicles, articles, reviews);
+
+/// The places, apart from the list's index, where a filter's records are found, and the way to set it.
+type Case<F> = (Vec<String>, Box<dyn Fn(&mut F) + Send + Sync>);
+
+fn case<F>(places: &[&str], set: impl Fn(&mut F) + Send + Sync + 'static) -> Case<F> {
+    (places.iter().map(|place| (*place).to_owned()).collect(), Box::new(set))
+}
+
+/// A list, with its index and the tables that it is read from.
+struct List<F> {
+    index: &'static str,
+    tables: &'static [&'static str],
+    read: for<'a> fn(&'a mut dyn ReadSession, BusinessId, &'a F, &'a PageRequest) -> BoxFuture<'a, StoreResult<()>>,
+}
+
+/// The function that reads a page, from the call of its port.
+macro_rules! read {
+    (|$reader:ident, $business:ident, $filter:ident: $of:ty, $request:ident| $call:expr) => {{
+        fn read<'a>(
+            $reader: &'a mut dyn ReadSession,
+            $business: BusinessId,
+            $filter: &'a $of,
+            $request: &'a PageRequest,
+        ) -> BoxFuture<'a, StoreResult<()>> {
+            Box::pin(async move { $call.await.map(drop) })
+        }
+        read
+    }};
+}
+
+impl<F: Default + Sync> List<F> {
+    /// Checks the plans of each case, and of each pair.
+    async fn check(&self, installation: &Installation, business: BusinessId, cases: &[Case<F>]) {
+        self.check_one(installation, business, &[]).await;
+        for (number, one) in cases.iter().enumerate() {
+            self.check_one(installation, business, &[one]).await;
+            for other in &cases[..number] {
+                self.check_one(installation, business, &[one, other]).await;
+            }
+        }
+    }
+
+    async fn check_one(&self, installation: &Installation, business: BusinessId, cases: &[&Case<F>]) {
+        let mut filter = F::default();
+        for (_, set) in cases {
+            set(&mut filter);
+        }
+        let own: Vec<&str> = cases
+            .iter()
+            .flat_map(|(places, _)| places)
+            .map(String::as_str)
+            .collect();
+        // The plan of a further page differs only in its bounds.
+        let requests = if cases.len() > 1 { pages().split_off(3) } else { pages() };
+        for request in requests {
+            overheard();
+            let mut reader = installation.read().await;
+            (self.read)(reader.as_mut(), business, &filter, &request).await.unwrap();
+            drop(reader);
+            for statement in about(self.tables) {
+                let plan = explain(installation, &statement).await;
+                no_scan(&statement, &plan);
+                self.check_plan(installation, &statement, &plan, &own);
+            }
+        }
+    }
+
+    fn check_plan(&self, installation: &Installation, statement: &str, plan: &str, own: &[&str]) {
+        let sorts = match installation.storage {
+            Storage::Sqlite(_) => {
+                let key = ["PRIMARY KEY", "sqlite_autoindex"];
+                for line in plan
+                    .lines()
+                    .filter(|line| line.starts_with("SEARCH") || line.starts_with("SCAN"))
+                {
+                    let known = own
+                        .iter()
+                        .chain(&[self.index])
+                        .chain(&key)
+                        .any(|place| line.contains(place));
+                    let is_other = !self.tables.iter().any(|table| line.split(' ').nth(1) == Some(table));
+                    assert!(known || is_other, "{statement}\n{line}\nis not among {own:?}:\n{plan}");
+                }
+                plan.contains("TEMP B-TREE FOR ORDER BY")
+            }
+            Storage::Postgres(_) => {
+                // What a selective filter finds may have to be sorted.
+                let lines: Vec<&str> = plan.lines().map(str::trim).collect();
+                let below = |lines: &[&str]| lines[0].contains("Limit") && lines[1].contains("Sort");
+                own.is_empty() && lines.windows(2).any(below)
+            }
+        };
+        assert!(!sorts, "{statement}\nsorts all that passes:\n{plan}");
+    }
+}
+
+fn text(text: &str) -> Option<TextFilter> {
+    TextFilter::parse(text).ok()
+}
+
+fn phone() -> Option<Phone> {
+    Phone::parse("+441632960123", Country::GB).ok()
+}
+
+fn lately() -> Option<Range<forecourt_kernel::Timestamp>> {
+    let (from, to) = (Some(at(3)), Some(at(5)));
+    Some(Range { from, to })
+}
+
+async fn leads(installation: Installation) {
+    let (installation, business) = listening(installation).await;
+    let LeadFilter {
+        site: _,
+        status: _,
+        channel: _,
+        reference: _,
+        name: _,
+        email: _,
+        phone: _,
+        mobile: _,
+        contact: _,
+        vehicle: _,
+        rating_min: _,
+        created: _,
+        updated: _,
+    } = LeadFilter::default();
+    let cases: Vec<Case<LeadFilter>> = vec![
+        case::<LeadFilter>(&[], |filter| filter.site = Some(SiteId::new(1))),
+        case::<LeadFilter>(&[], |filter| filter.status = Some(LeadStatus::Read)),
+        case::<LeadFilter>(&[], |filter| filter.channel = Some(LeadChannel::Sms)),
+        case::<LeadFilter>(&[], |filter| filter.rating_min = Rating::new(3)),
+        case::<LeadFilter>(&[], |filter| filter.created = lately()),
+        case::<LeadFilter>(&[], |filter| filter.updated = lately()),
+        case::<LeadFilter>(&["leads_reference"], |filter| filter.reference = Some(1)),
+        case::<LeadFilter>(&["leads_name"], |filter| filter.name = text("Ann")),
+        case::<LeadFilter>(&["lead_search", "leads_name"], |filter| filter.name = text("%nn s%")),
+        case::<LeadFilter>(&["leads_email"], |filter| filter.email = text("ann@example.com")),
+        case::<LeadFilter>(&["leads_email"], |filter| filter.email = text("a%n%@%")),
+        case::<LeadFilter>(&["leads_phone"], |filter| filter.phone = phone()),
+        case::<LeadFilter>(&["leads_mobile"], |filter| filter.mobile = phone()),
+        case::<LeadFilter>(&["leads_contact"], |filter| filter.contact = Some(ContactId::new(1))),
+        case::<LeadFilter>(&["lead_vehicles"], |filter| filter.vehicle = Some(VehicleId::new(1))),
+    ];
+    let list: List<LeadFilter> = List {
+        index: "leads_list",
+        tables: &["leads"],
+        read: read!(|reader, business, filter: LeadFilter, request| reader.lead_previews(business, filter, request)),
+    };
+    list.check(&installation, business, &cases).await;
+}
+
+async fn contacts(installation: Installation) {
+    let (installation, business) = listening(installation).await;
+    let mut session = installation.begin().await;
+    session.insert_contact(business, a_contact(), at(0)).await.unwrap();
+    session.commit().await.unwrap();
+    let ContactFilter {
+        email: _,
+        name: _,
+        company: _,
+        vat: _,
+        zip: _,
+        telephone: _,
+        mobile: _,
+        created: _,
+        updated: _,
+    } = ContactFilter::default();
+    let whole = || Some(WholeText::new("x"));
+    let cases: Vec<Case<ContactFilter>> = vec![
+        case::<ContactFilter>(&[], |filter| filter.created = lately()),
+        case::<ContactFilter>(&[], |filter| filter.updated = lately()),
+        case::<ContactFilter>(&["contacts_email"], |filter| filter.email = text("ann@example.com")),
+        case::<ContactFilter>(&["contact_search", "contacts_email"], |filter| {
+            filter.email = text("%example%")
+        }),
+        case::<ContactFilter>(&["contacts_name"], move |filter| filter.name = whole()),
+        case::<ContactFilter>(&["contacts_company"], move |filter| filter.company = whole()),
+        case::<ContactFilter>(&["contacts_vat"], move |filter| filter.vat = whole()),
+        case::<ContactFilter>(&["contacts_postcode"], move |filter| filter.zip = whole()),
+        case::<ContactFilter>(&["contacts_telephone"], |filter| filter.telephone = phone()),
+        case::<ContactFilter>(&["contacts_mobile"], |filter| filter.mobile = phone()),
+    ];
+    let list: List<ContactFilter> = List {
+        index: "contacts_list",
+        tables: &["contacts"],
+        read: read!(|reader, business, filter: ContactFilter, request| reader.contacts(
+            business,
+            filter,
+            request,
+            View::Simple
+        )),
+    };
+    list.check(&installation, business, &cases).await;
+}
+
+async fn vehicles(installation: Installation) {
+    let (installation, business) = listening(installation).await;
+    let mut session = installation.begin().await;
+    for second in 0..9 {
+        session.insert_vehicle(business, a_vehicle(), at(second)).await.unwrap();
+    }
+    session.insert_vehicle(business, a_full_vehicle(), at(9)).await.unwrap();
+    session.commit().await.unwrap();
+    let VehicleFilter {
+        kind: _,
+        status: _,
+        registration: _,
+        tag: _,
+        owner: _,
+        channel: _,
+        tag_name: _,
+        created: _,
+        updated: _,
+        lead: _,
+        fields: _,
+    } = VehicleFilter::default();
+    let mut cases: Vec<Case<VehicleFilter>> = vec![
+        case::<VehicleFilter>(&[], |filter| filter.kind = Some(StockType::Appraisal)),
+        case::<VehicleFilter>(&[], |filter| filter.status = Some(StatusChoice::Id(2))),
+        case::<VehicleFilter>(&[], |filter| filter.owner = Some(StaffId::new(7))),
+        case::<VehicleFilter>(&[], |filter| filter.created = lately()),
+        case::<VehicleFilter>(&[], |filter| filter.updated = lately()),
+        case::<VehicleFilter>(&["vehicle_facts_registration"], |filter| {
+            filter.registration = Some("AB12CDE".to_owned());
+        }),
+        case::<VehicleFilter>(&["vehicles"], |filter| filter.tag = "KQVRK".parse().ok()),
+        case::<VehicleFilter>(&["vehicle_channels"], |filter| {
+            filter.channel = Some("website".to_owned())
+        }),
+        case::<VehicleFilter>(&["vehicle_tags"], |filter| filter.tag_name = Some("Ready".to_owned())),
+        case::<VehicleFilter>(&["lead_vehicles"], |filter| filter.lead = Some(LeadId::new(1))),
+    ];
+    for info in field_filters() {
+        let wanted = match info.kind {
+            FilterKind::Pattern => text("%zzz%").map(FieldCondition::Text),
+            FilterKind::Text | FilterKind::Location => Some(FieldCondition::AnyOf(vec!["1".to_owned()])),
+            FilterKind::Number | FilterKind::Range | FilterKind::MoneyRange => Some(FieldCondition::Within(Range {
+                from: Some(1),
+                to: Some(9),
+            })),
+        };
+        let field = FieldFilter {
+            name: info.name,
+            wanted: wanted.unwrap(),
+        };
+        let set = move |filter: &mut VehicleFilter| filter.fields.push(field.clone());
+        // PostgreSQL's list has no texts, and its trigrams are found in no order.
+        cases.push(case::<VehicleFilter>(&[&format!("vehicle_facts_{}", info.name)], set));
+    }
+    let list: List<VehicleFilter> = List {
+        index: "vehicle_facts_list",
+        tables: &["vehicle_facts"],
+        read: read!(
+            |reader, business, filter: VehicleFilter, request| reader.vehicle_previews(business, filter, request)
+        ),
+    };
+    list.check(&installation, business, &cases).await;
+}
+
+async fn articles(installation: Installation) {
+    let (installation, business) = listening(installation).await;
+    let mut session = installation.begin().await;
+    for number in 0..9 {
+        let (head, body) = an_article(&format!("a-{number}"), json!({}));
+        let publication = Publication::default();
+        session
+            .insert_article(business, head, body, publication, at(number))
+            .await
+            .unwrap();
+    }
+    session.commit().await.unwrap();
+    let ArticleFilter {
+        status: _,
+        category: _,
+        author: _,
+        tag: _,
+        url: _,
+        created: _,
+        updated: _,
+    } = ArticleFilter::default();
+    let cases: Vec<Case<ArticleFilter>> = vec![
+        case::<ArticleFilter>(&[], |filter| filter.status = Some(ArticleStatus::Draft)),
+        case::<ArticleFilter>(&[], |filter| filter.status = Some(ArticleStatus::Published)),
+        case::<ArticleFilter>(&[], |filter| filter.created = lately()),
+        case::<ArticleFilter>(&[], |filter| filter.updated = lately()),
+        case::<ArticleFilter>(&["articles_category"], |filter| filter.category = text("advice")),
+        case::<ArticleFilter>(&["articles_category"], |filter| filter.category = text("%dvi%")),
+        case::<ArticleFilter>(&["articles_author"], |filter| filter.author = text("sam hill")),
+        case::<ArticleFilter>(&["article_tags"], |filter| filter.tag = Some("mot".to_owned())),
+        case::<ArticleFilter>(&["articles_url"], |filter| filter.url = Some("a-1".to_owned())),
+    ];
+    let list: List<ArticleFilter> = List {
+        index: "articles_list",
+        tables: &["articles"],
+        read: read!(|reader, business, filter: ArticleFilter, request| reader.article_heads(
+            business,
+            filter,
+            at(9),
+            request
+        )),
+    };
+    list.check(&installation, business, &cases).await;
+}
+
+async fn reviews(installation: Installation) {
+    let (installation, business) = listening(installation).await;
+    let mut session = installation.begin().await;
+    for number in 0..9 {
+        let review = a_review(4.0);
+        session
+            .insert_review(business, review, Map::new(), at(number))
+            .await
+            .unwrap();
+    }
+    session.commit().await.unwrap();
+    let ReviewFilter {
+        status: _,
+        source: _,
+        verified: _,
+        created: _,
+        updated: _,
+    } = ReviewFilter::default();
+    let cases: Vec<Case<ReviewFilter>> = vec![
+        case::<ReviewFilter>(&[], |filter| filter.status = Some(ReviewStatus::Pending)),
+        case::<ReviewFilter>(&[], |filter| filter.source = text("google")),
+        case::<ReviewFilter>(&[], |filter| filter.source = text("%oog%")),
+        case::<ReviewFilter>(&[], |filter| filter.verified = Some(true)),
+        case::<ReviewFilter>(&[], |filter| filter.created = lately()),
+        case::<ReviewFilter>(&[], |filter| filter.updated = lately()),
+    ];
+    let list: List<ReviewFilter> = List {
+        index: "reviews_list",
+        tables: &["reviews"],
+        read: read!(|reader, business, filter: ReviewFilter, request| reader.reviews(business, filter, request)),
+    };
+    list.check(&installation, business, &cases).await;
+}
