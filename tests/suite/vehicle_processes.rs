@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use harness::{Answer, Client, Engine, Shop, both_engines, eventually, now, repeated, today};
+use harness::{Answer, Client, Engine, Receiver, Shop, both_engines, eventually, now, repeated, today};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
@@ -26,6 +26,7 @@ both_engines! {
     of_many_at_the_same_time_one_reserves
     steps_that_race_leave_no_half
     a_vehicle_is_sold_from_either_state
+    an_update_that_settles_after_a_sale_shows_the_vehicle_sold
     a_sale_is_validated
     a_sale_is_handed_over
     a_sale_is_undone
@@ -791,6 +792,38 @@ async fn a_vehicle_is_sold_from_either_state(engine: Engine) {
     }
     let list = shop.api.list(&format!("{VEHICLES}?status=sold")).await;
     assert_eq!(list.pagination["total"], 2);
+}
+
+async fn an_update_that_settles_after_a_sale_shows_the_vehicle_sold(engine: Engine) {
+    let shop = Shop::open_with(engine, |serve| {
+        serve
+            .env("FORECOURT_WEBHOOK_ALLOW_INSECURE_TARGETS", true)
+            .env("FORECOURT_WEBHOOK_SETTLE_SECONDS", 3)
+    })
+    .await;
+    let path = for_sale(&shop).await;
+    let receiver = Receiver::start();
+    let scopes = ["vehicles:read", "vehicle-pricing:read", "vehicle-sales:read"];
+    let hook = json!({
+        "url": receiver.url("/"), "events": ["vehicle.updated", "vehicle.sold"], "scopes": scopes,
+    });
+    shop.api.post("/2.0/webhooks", &hook).await.created();
+    let change = json!({"data": {"vehicle": {"mileage": 41_300}}});
+    shop.api.patch(&path, &change).await.ok();
+    step(&shop, &path, "sale").await.ok();
+    let received = receiver.wait_for(2, TIMEOUT);
+    let shown = |name: &str| {
+        let delivery = received.iter().map(|request| request.json());
+        delivery.into_iter().find(|delivery| delivery["event"] == name).unwrap()
+    };
+    let (sold, updated) = (shown("vehicle.sold"), shown("vehicle.updated"));
+    assert_eq!(updated["data"], shop.api.get(&path).await.ok());
+    assert_eq!(updated["created"], sold["created"]);
+    assert!(sold["data"].get("sale").is_some());
+    // In the log each event keeps the state of its moment.
+    let log = all_events(&shop.api).await;
+    let logged = log.iter().find(|event| event["id"] == updated["id"]).unwrap();
+    assert_eq!(logged["data"]["status"]["name"], "for_sale");
 }
 
 async fn a_sale_is_validated(engine: Engine) {

@@ -298,8 +298,10 @@ impl EventLog for ApiClient {
 /// Returns the projections of events' records for keys that may not see every field.
 fn projections() -> Projections {
     Projections::new(vec![
-        ("contact", forecourt_contacts::project),
-        ("vehicle", forecourt_vehicles::project),
+        ("contact", |contact, _event, scopes| {
+            forecourt_contacts::project(contact, scopes)
+        }),
+        ("vehicle", forecourt_vehicles::project_event),
     ])
 }
 

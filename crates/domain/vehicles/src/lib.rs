@@ -118,7 +118,7 @@ pub use view::{
     ChannelOptionsChange, ChannelOptionsSchema, FullVehicle, NewVehicleData, SimpleVehicle, VehicleDataChange,
     add_advert_schemas, advert_data, example as example_vehicle,
 };
-pub use view::{StatusView, VehicleView, project};
+pub use view::{StatusView, VehicleView, project, project_event};
 pub use vin::{InvalidVin, Vin};
 
 /// The README, whose example the doc tests run.

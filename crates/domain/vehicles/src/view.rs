@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use forecourt_accounts::Business;
-use forecourt_kernel::{Scope, ScopeSet};
+use forecourt_kernel::{EventName, Scope, ScopeSet};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::Value as Json;
@@ -257,6 +257,17 @@ pub fn project(shown: &mut Json, scopes: ScopeSet) {
     {
         members.shift_remove("sale");
     }
+}
+
+/// Removes the parts of an event's vehicle that the event does not show to a receiver with `scopes`. Only the event of a sale shows
+/// the sale.
+pub fn project_event(shown: &mut Json, event: EventName, scopes: ScopeSet) {
+    if event != EventName::VehicleSold
+        && let Json::Object(members) = &mut *shown
+    {
+        members.shift_remove("sale");
+    }
+    project(shown, scopes);
 }
 
 /// A made-up vehicle in the full view, as a caller without `vehicle-pricing:read` sees it.

@@ -8,9 +8,11 @@ mod support;
 use std::collections::BTreeSet;
 
 use forecourt_accounts::Business;
-use forecourt_kernel::{Scope, ScopeSet, VehicleId, Version};
+use forecourt_kernel::{EventName, Scope, ScopeSet, VehicleId, Version};
 use forecourt_reference::StockType;
-use forecourt_vehicles::{Detail, Vehicle, VehiclePreview, VehicleStatus, VehicleTag, VehicleView, project};
+use forecourt_vehicles::{
+    Detail, Vehicle, VehiclePreview, VehicleStatus, VehicleTag, VehicleView, project, project_event,
+};
 use insta::assert_snapshot;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -667,6 +669,19 @@ fn costs_and_funding_are_for_those_with_the_scope() {
             assert_eq!(untouched, whole);
         }
     }
+}
+
+#[test]
+fn only_the_event_of_a_sale_shows_the_sale() {
+    let sold = json!({"id": 901, "sale": {"price": "1.00"}, "data": {}});
+    let shown = |event, scopes| {
+        let mut shown = sold.clone();
+        project_event(&mut shown, event, scopes);
+        shown.get("sale").is_some()
+    };
+    assert!(shown(EventName::VehicleSold, ScopeSet::all()));
+    assert!(!shown(EventName::VehicleSold, Scope::VehiclesRead.into()));
+    assert!(!shown(EventName::VehicleUpdated, ScopeSet::all()));
 }
 
 #[test]

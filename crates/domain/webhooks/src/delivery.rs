@@ -45,6 +45,16 @@ impl Topic {
         matches!(self, Self::Event(event) if event.as_str().ends_with(".deleted"))
     }
 
+    /// The update that a discrete change outdates: a delivery of it that has not settled shows the later state (contract,
+    /// "Delivery rules" 5). `None` for a ping, for an update itself, and for the first and the last event of a record.
+    pub fn outdates(self) -> Option<EventName> {
+        let Self::Event(event) = self else { return None };
+        if self.settles() || self.deletes() || event.as_str().ends_with(".created") {
+            return None;
+        }
+        format!("{}.updated", event.resource()).parse().ok()
+    }
+
     /// The kind of record that the topic is about; `None` for a ping.
     pub fn resource(self) -> Option<&'static str> {
         match self {
@@ -116,10 +126,10 @@ pub struct DueDelivery {
     pub event_id: String,
     /// The id of the record of the event; `None` for a ping, and once the event is no longer kept.
     pub record: Option<i64>,
-    /// The record at the time of the event, as JSON; `None` for a ping, and once the event is no longer kept. All deliveries of
-    /// an event share it.
+    /// The record at the time of the event, as JSON, or of a later change that came before the event had settled. `None` for a
+    /// ping, and once the event is no longer kept. All deliveries of an event share it.
     pub data: Option<Arc<str>>,
-    /// The time of the event.
+    /// The time of the event whose record is shown.
     pub happened: Timestamp,
     /// The number of earlier attempts.
     pub attempts: u32,
@@ -268,5 +278,26 @@ impl DueDelivery {
             error: Some(why.to_owned()),
             next: Next::Failed,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_discrete_change_outdates_the_update_of_its_record() {
+        let outdated = |event| Topic::Event(event).outdates();
+        assert_eq!(outdated(EventName::VehicleSold), Some(EventName::VehicleUpdated));
+        for event in [
+            EventName::VehicleCreated,
+            EventName::VehicleUpdated,
+            EventName::VehicleDeleted,
+            // Invoices have no updates.
+            EventName::InvoicePaid,
+        ] {
+            assert_eq!(outdated(event), None, "{event}");
+        }
+        assert_eq!(Topic::Ping.outdates(), None);
     }
 }

@@ -13,8 +13,9 @@ use crate::{DueDelivery, Endpoint, Secret, SignedRequest, Topic};
 /// The API version in envelopes (contract, "Versioning").
 pub const API_VERSION: &str = "2.0";
 
-/// A function that removes from a record what a reader with these scopes must not see.
-pub type Projection = fn(&mut Value, ScopeSet);
+/// A function that removes from the record of an event what the event does not show to a reader with these scopes. The record may
+/// be from a later event of the same record: an update that settled shows the latest state.
+pub type Projection = fn(&mut Value, EventName, ScopeSet);
 
 /// The projections of records in events, by resource. Records of other resources are shown whole.
 #[derive(Clone, Debug, Default)]
@@ -34,7 +35,7 @@ impl Projections {
         };
         // Data that cannot be parsed cannot be shown in part.
         let mut value = serde_json::from_str(data).unwrap_or(Value::Null);
-        projection(&mut value, scopes);
+        projection(&mut value, event, scopes);
         Cow::Owned(value.to_string())
     }
 }
@@ -212,7 +213,7 @@ mod tests {
 
     #[test]
     fn what_the_scopes_withhold_is_not_sent() {
-        fn hide_price(record: &mut Value, scopes: ScopeSet) {
+        fn hide_price(record: &mut Value, _event: EventName, scopes: ScopeSet) {
             if !scopes.contains(Scope::VehiclePricingRead) {
                 record.as_object_mut().map(|record| record.remove("price"));
             }

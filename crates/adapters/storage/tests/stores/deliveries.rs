@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use forecourt_dealership::{Purged, Session};
 use forecourt_kernel::{
-    BusinessId, Cursor, DeliveryId, EventName, LeadId, Moment, PageRequest, Position, Scope, StoreError,
+    BusinessId, Cursor, DeliveryId, EventName, LeadId, Moment, NewEvent, PageRequest, Position, Scope, StoreError,
 };
 use forecourt_storage::Storage;
 use forecourt_webhooks::{
@@ -26,6 +26,7 @@ both_engines!(
     a_webhook_receives_what_it_asked_for_and_may_see,
     deliveries_are_handed_over_or_left_in_the_queue,
     updates_of_a_record_settle_into_one,
+    an_unsettled_update_shows_what_a_later_change_made,
     a_deletion_drops_the_updates_before_it,
     no_more_is_taken_than_there_is_room_for,
     a_damaged_secret_concerns_its_webhook_alone,
@@ -387,6 +388,59 @@ async fn updates_of_a_record_settle_into_one(installation: Installation) {
     let [taken] = take(&installation, endpoint, 40_000, 9).await.try_into().unwrap();
     let expected = installation.texts("SELECT id FROM events WHERE sequence = 38").await;
     assert_eq!([taken.event_id].as_slice(), expected);
+}
+
+async fn an_unsettled_update_shows_what_a_later_change_made(installation: Installation) {
+    let (updated, sold) = (EventName::VehicleUpdated, EventName::VehicleSold);
+    let business = installation.business("acme").await;
+    let only_updates = WebhookDraft {
+        events: Events::Named(vec![updated]),
+        scopes: Scope::VehiclesRead.into(),
+        ..a_webhook()
+    };
+    let webhook = installation.webhook(business, only_updates).await;
+    let endpoint = key(business, &webhook);
+    for (second, name, record) in [(0, updated, 1), (0, updated, 2), (1, sold, 1)] {
+        installation.clock.set(moment(second * 1000));
+        let mut session = installation.begin().await;
+        let event = NewEvent {
+            name,
+            record,
+            data: format!(r#"{{"id":{record},"at":{second}}}"#),
+            at: at(second),
+        };
+        session.record(business, event).await.unwrap();
+        session.commit().await.unwrap();
+    }
+    let ids = installation.texts("SELECT id FROM events ORDER BY sequence").await;
+    let taken = take(&installation, endpoint, 3_000, 9).await;
+    let shown: Vec<_> = taken
+        .iter()
+        .map(|due| (due.event_id.clone(), due.data.as_deref().unwrap(), due.happened))
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            (ids[0].clone(), r#"{"id":1,"at":1}"#, at(1)),
+            (ids[1].clone(), r#"{"id":2,"at":0}"#, at(0))
+        ]
+    );
+
+    // It is queued again as it was sent, and what has settled is no longer changed.
+    let delivered = attempt(endpoint, taken[0].id, Next::Delivered);
+    save(&installation, &[delivered]).await;
+    installation.happen(business, sold, 1).await;
+    let mut session = installation.begin().await;
+    session
+        .queue_again(business, webhook.id, taken[0].id, moment(5_000))
+        .await
+        .unwrap();
+    session.commit().await.unwrap();
+    let [again] = take(&installation, endpoint, 5_000, 9).await.try_into().unwrap();
+    assert_eq!(
+        (again.topic, &again.event_id, again.data.as_deref()),
+        (Topic::Event(updated), &ids[0], Some(r#"{"id":1,"at":1}"#))
+    );
 }
 
 async fn a_deletion_drops_the_updates_before_it(installation: Installation) {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use diesel::prelude::*;
-use forecourt_kernel::{BusinessId, DeliveryId, Event, Moment, StoreResult};
+use forecourt_kernel::{BusinessId, DeliveryId, Event, EventName, Moment, StoreResult};
 use forecourt_webhooks::{
     CommitSummary, Deletion, DeliveryStatus, DueDelivery, EndpointKey, EndpointState, ReadyDelivery, Reservation, Topic,
 };
@@ -31,6 +31,9 @@ impl FanOut<'_> {
         let topic = Topic::Event(event.what.name);
         if topic.deletes() {
             self.drop_settling(business, event, &all).await?;
+        }
+        if let Some(update) = topic.outdates() {
+            self.bring_up_to_date(business, update, event, &all).await?;
         }
         let receivers: Vec<&Receiver> = all
             .iter()
@@ -132,21 +135,32 @@ impl FanOut<'_> {
         let places = receivers
             .iter()
             .map(|receiver| place(receiver, &updated, event.what.record));
-        // If the list might be empty, PostgreSQL's planner cannot infer that the partial index holds all.
-        let settling = webhook_deliveries::table
-            .filter(webhook_deliveries::business_id.eq(business.get()))
-            .filter(webhook_deliveries::settling.is_not_null())
-            .filter(
-                webhook_deliveries::settling
-                    .assume_not_null()
-                    .eq_any(places.collect::<Vec<_>>()),
-            );
-        diesel::delete(settling).execute(self.conn).await?;
+        diesel::delete(settling(business, places.collect()))
+            .execute(self.conn)
+            .await?;
         self.summary.deleted.push(Deletion {
             business,
             resource,
             record: event.what.record,
         });
+        Ok(())
+    }
+
+    /// Has the updates of a record that have not settled show the record as a later event has it. They keep their event's id.
+    async fn bring_up_to_date(
+        &mut self,
+        business: BusinessId,
+        update: EventName,
+        event: &Event,
+        receivers: &[Receiver],
+    ) -> StoreResult<()> {
+        let places = receivers
+            .iter()
+            .map(|receiver| place(receiver, update.as_str(), event.what.record));
+        diesel::update(settling(business, places.collect()))
+            .set(webhook_deliveries::sequence.eq(event.sequence.0))
+            .execute(self.conn)
+            .await?;
         Ok(())
     }
 
@@ -197,6 +211,17 @@ impl FanOut<'_> {
 fn place(receiver: &Receiver, topic: &str, record: i64) -> String {
     let webhook = receiver.subscriber.endpoint.webhook;
     format!("{webhook}/{topic}/{record}")
+}
+
+/// The updates that hold these keys. If the list might be empty, PostgreSQL's planner cannot infer that the partial index holds
+/// all.
+#[diesel::dsl::auto_type(no_type_alias)]
+fn settling(business: BusinessId, places: Vec<String>) -> _ {
+    let business: i64 = business.get();
+    webhook_deliveries::table
+        .filter(webhook_deliveries::business_id.eq(business))
+        .filter(webhook_deliveries::settling.is_not_null())
+        .filter(webhook_deliveries::settling.assume_not_null().eq_any(places))
 }
 
 /// A delivery of an event that waits until `due`.
