@@ -1,7 +1,7 @@
 //! Cancellation of work that no caller waits for any longer.
 
 use std::{
-    io::{self, BufRead, Read, Seek, SeekFrom},
+    io::{self, BufRead, Read, Seek, SeekFrom, Write},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -38,6 +38,14 @@ impl Abandoned {
         })
     }
 
+    /// Returns a writer to `output` that fails once the caller has gone.
+    pub(crate) fn watch_output<'a>(&'a self, output: &'a mut Vec<u8>) -> impl Write + 'a {
+        WatchedOutput {
+            output,
+            abandoned: self,
+        }
+    }
+
     /// Returns a value that, when dropped, reports that the caller has gone.
     pub(crate) fn set_on_drop(&self) -> SetOnDrop {
         SetOnDrop(self.clone())
@@ -55,6 +63,22 @@ impl Drop for SetOnDrop {
 struct Watched {
     content: Box<dyn PictureSource>,
     abandoned: Abandoned,
+}
+
+struct WatchedOutput<'a> {
+    output: &'a mut Vec<u8>,
+    abandoned: &'a Abandoned,
+}
+
+impl Write for WatchedOutput<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.abandoned.interrupt()?;
+        self.output.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 impl Read for Watched {

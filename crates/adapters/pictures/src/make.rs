@@ -37,6 +37,9 @@ const COPY_WEBP_QUALITY: f32 = 80.0;
 const PHOTO_WEBP_EFFORT: i32 = 2;
 const COPY_WEBP_EFFORT: i32 = 4;
 
+/// The maximum number of pixels whose transparency is compressed in WebP; in a larger picture it takes a byte for each pixel.
+const MAX_COMPRESSED_ALPHA: u64 = 2_000_000;
+
 /// The number of pictures that are made at the same time: a large one does not hold up another caller's. Each takes up to 100
 /// MB.
 const THREADS: usize = 2;
@@ -129,7 +132,7 @@ fn make(kind: FileKind, picture: &mut DynamicImage, abandoned: &Abandoned) -> Re
         for kind in [FileKind::Jpeg, FileKind::Webp] {
             abandoned.check()?;
             let content = match kind {
-                FileKind::Jpeg => jpeg(&on_white(&copy), COPY_QUALITY)?,
+                FileKind::Jpeg => jpeg(&on_white(&copy), COPY_QUALITY, abandoned)?,
                 _ => webp(&copy, COPY_WEBP_QUALITY, COPY_WEBP_EFFORT)?,
             };
             let made = MadePicture {
@@ -143,9 +146,9 @@ fn make(kind: FileKind, picture: &mut DynamicImage, abandoned: &Abandoned) -> Re
     }
     abandoned.check()?;
     let content = match kind {
-        FileKind::Jpeg => jpeg(&on_white(picture), PHOTO_QUALITY)?,
+        FileKind::Jpeg => jpeg(&on_white(picture), PHOTO_QUALITY, abandoned)?,
         FileKind::Webp => webp(picture, f32::from(PHOTO_QUALITY), PHOTO_WEBP_EFFORT)?,
-        _ => png::encode(picture)?,
+        _ => png::encode(picture, abandoned)?,
     };
     Ok(Renditions {
         picture: MadePicture {
@@ -221,20 +224,22 @@ pub(crate) fn failed(error: impl Into<BoxError>) -> PictureError {
     PictureError::Failed(error.into())
 }
 
-fn jpeg(picture: &RgbImage, quality: u8) -> Result<Bytes, PictureError> {
+fn jpeg(picture: &RgbImage, quality: u8, abandoned: &Abandoned) -> Result<Bytes, PictureError> {
     let mut content = Vec::new();
-    let encoder = JpegEncoder::new_with_quality(&mut content, quality);
+    let encoder = JpegEncoder::new_with_quality(abandoned.watch_output(&mut content), quality);
     picture.write_with_encoder(encoder).map_err(failed)?;
     Ok(content.into())
 }
 
-/// Encodes a picture as WebP. The data that the encoder could keep for a second pass takes more memory than the picture.
+/// Encodes a picture as WebP. The data that the encoder could keep for a second pass takes more memory than the picture, and the
+/// compression of a large transparency takes ten times as much. The encoder cannot be interrupted.
 fn webp(picture: &DynamicImage, quality: f32, effort: i32) -> Result<Bytes, PictureError> {
     let mut config = WebPConfig::new().map_err(|()| failed("the WebP encoder is of another version"))?;
     config.quality = quality;
     config.method = effort;
     config.low_memory = 1;
     let (width, height) = (picture.width(), picture.height());
+    config.alpha_compression = (u64::from(width) * u64::from(height) <= MAX_COMPRESSED_ALPHA).into();
     let encoded = match picture {
         DynamicImage::ImageRgba8(pixels) => webp::Encoder::from_rgba(pixels, width, height).encode_advanced(&config),
         picture => webp::Encoder::from_rgb(&on_white(picture), width, height).encode_advanced(&config),

@@ -8,12 +8,15 @@ use image::{DynamicImage, GrayAlphaImage, GrayImage, RgbImage, RgbaImage, metada
 use png::{BitDepth, ColorType, Decoder, DeflateCompression, Filter, Limits, Reader, Transformations};
 
 use crate::{
+    abandoned::Abandoned,
     make::failed,
     read::{Decoded, MAX_DECODED, MAX_IN_FULL, MAX_SIDE, unreadable, within_bounds},
 };
 
 /// The number of bytes of compressed data that are held before they are written.
 const PART_BYTES: usize = 64 * 1024;
+/// The number of bytes of pixels that are encoded before it is checked that the caller still waits.
+const CHECKED_BYTES: usize = 1024 * 1024;
 /// The compression level of pictures, on a scale to 9. Level 6 makes a photo a fifth smaller, and takes ten times as long.
 const COMPRESSION: u8 = 1;
 
@@ -115,7 +118,7 @@ fn image_of(
 }
 
 /// Encodes a picture of eight bits for each colour.
-pub(crate) fn encode(picture: &DynamicImage) -> Result<Bytes, PictureError> {
+pub(crate) fn encode(picture: &DynamicImage, abandoned: &Abandoned) -> Result<Bytes, PictureError> {
     let samples = picture.as_bytes();
     // Data that cannot be compressed becomes a little longer. A buffer that has to grow is in memory twice; unused capacity is
     // not in memory at all.
@@ -131,7 +134,10 @@ pub(crate) fn encode(picture: &DynamicImage) -> Result<Bytes, PictureError> {
     encoder.set_filter(Filter::Adaptive);
     let mut writer = encoder.write_header().map_err(failed)?;
     let mut stream = writer.stream_writer_with_size(PART_BYTES).map_err(failed)?;
-    stream.write_all(samples).map_err(failed)?;
+    for part in samples.chunks(CHECKED_BYTES) {
+        abandoned.check()?;
+        stream.write_all(part).map_err(failed)?;
+    }
     stream.finish().map_err(failed)?;
     writer.finish().map_err(failed)?;
     Ok(content.into())

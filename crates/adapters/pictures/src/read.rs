@@ -2,7 +2,7 @@
 
 use forecourt_files::{FileKind, PictureError, PictureSource};
 use forecourt_kernel::BoxError;
-use image::{DynamicImage, metadata::Orientation};
+use image::{DynamicImage, RgbaImage, metadata::Orientation};
 use moxcms::{ColorProfile, DataColorSpace, Layout, TransformOptions};
 
 use crate::{jpeg, png, webp};
@@ -18,6 +18,9 @@ pub(crate) const MAX_DECODED: u64 = 96 << 20;
 pub(crate) const MAX_IN_FULL: u64 = 48_000_000;
 /// The maximum length of the longer side of a picture that is shown: a longer one is made smaller.
 const SHOWN_SIDE: u32 = 4096;
+/// The maximum number of pixels of a transparent picture that is shown: a larger one is made smaller. For its copies and for WebP
+/// it is in memory several times.
+const MAX_TRANSPARENT_PIXELS: u32 = 6_000_000;
 /// The maximum length of a colour profile that is used; those of cameras and screens have some 3 KB.
 const MAX_PROFILE: usize = 256 * 1024;
 
@@ -46,13 +49,35 @@ pub(crate) fn read(kind: FileKind, content: Box<dyn PictureSource>) -> Result<Dy
     }
     pixels.apply_orientation(orientation);
     let pixels = match pixels.color().has_alpha() {
-        true => DynamicImage::from(pixels.into_rgba8()),
+        true => transparent(pixels.into_rgba8()),
         false => DynamicImage::from(pixels.into_rgb8()),
     };
     Ok(match profile {
         Some(profile) => in_srgb(pixels, &profile),
         None => pixels,
     })
+}
+
+/// Returns a picture that may be transparent, small enough to be made with bounded memory. If nothing of it is transparent, it
+/// loses its transparency instead.
+fn transparent(pixels: RgbaImage) -> DynamicImage {
+    let is_opaque = pixels.pixels().all(|pixel| pixel.0[3] == u8::MAX);
+    let picture = DynamicImage::from(pixels);
+    if is_opaque {
+        return picture.into_rgb8().into();
+    }
+    let (width, height) = (picture.width(), picture.height());
+    if u64::from(width) * u64::from(height) <= MAX_TRANSPARENT_PIXELS.into() {
+        return picture;
+    }
+    let scale = (f64::from(MAX_TRANSPARENT_PIXELS) / f64::from(width) / f64::from(height)).sqrt();
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "it is below the length of the side"
+    )]
+    let side = |length: u32| (f64::from(length) * scale) as u32;
+    picture.thumbnail(side(width).max(1), side(height).max(1))
 }
 
 /// Checks that a picture with this number of pixels, which takes this number of bytes while it is decoded, may be read.

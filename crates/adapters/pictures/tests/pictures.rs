@@ -277,6 +277,27 @@ async fn transparency_becomes_white_in_jpeg() {
 }
 
 #[tokio::test]
+async fn a_picture_of_which_nothing_is_transparent_is_kept_without_transparency() {
+    let opaque = RgbaImage::from_pixel(40, 30, Rgba([1, 2, 3, 255]));
+    let png = encoded(&opaque.into(), ImageFormat::Png);
+    let made = made(FileKind::Png, png).await.unwrap().picture;
+    let shown = image::load_from_memory(&made.content).unwrap();
+    assert!(!shown.color().has_alpha());
+    assert_eq!(shown.to_rgb8().get_pixel(0, 0), &Rgb([1, 2, 3]));
+}
+
+#[tokio::test]
+async fn large_transparent_pictures_are_made_smaller() {
+    let clear = RgbaImage::from_pixel(3_200, 2_400, Rgba([1, 2, 3, 0]));
+    let png = encoded(&clear.into(), ImageFormat::Png);
+    let made = made(FileKind::Png, png).await.unwrap().picture;
+    assert_eq!((made.width, made.height), (2_828, 2_121));
+    let shown = image::load_from_memory(&made.content).unwrap();
+    assert_eq!((shown.width(), shown.height()), (2_828, 2_121));
+    assert!(shown.color().has_alpha());
+}
+
+#[tokio::test]
 async fn what_is_longer_than_screens_are_is_made_smaller() {
     let made = made(FileKind::Png, encoded(&picture(5000, 100), ImageFormat::Png))
         .await
