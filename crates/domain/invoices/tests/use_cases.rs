@@ -410,6 +410,39 @@ async fn a_person_is_forgotten_and_the_figures_stay() {
 }
 
 #[tokio::test]
+async fn a_person_is_found_in_each_place_alone() {
+    let business = business("GB");
+    for place in ["customer", "description", "reference", "reason", "notes"] {
+        let mut store = Store::default();
+        let deposit = RaiseDeposit {
+            customer: ContactId::new(8),
+            ..a_deposit(50_000)
+        };
+        let id = raised(&mut store, deposit).await.id;
+        let credited = credit_in_full(&mut store, &clock(), &business, id, reason()).await;
+        let (mut invoice, _) = credited.unwrap();
+        let named = || Line::new("of Jane Doe").unwrap();
+        let content = &mut invoice.content;
+        match place {
+            "customer" => content.customer = Some(jane().contact()),
+            "description" => content.lines[0].description = named(),
+            "reference" => content.payments[0].reference = named(),
+            "reason" => content.credit_notes[0].reason = named(),
+            _ => content.notes = LongText::new("of Jane Doe").unwrap(),
+        }
+        store.save_invoice(business.id, &invoice).await.unwrap();
+        let mut event: Map<String, Value> = serde_json::from_value(shown(&invoice)).unwrap();
+        assert!(forget_person_in_event(&mut event, &jane()), "{place}");
+        forget_person_in_invoice(&mut store, NOW, business.id, invoice.clone(), &jane())
+            .await
+            .unwrap();
+        let clean = read_invoice(&mut store, business.id, invoice.id).await.unwrap();
+        assert_eq!(clean.version, invoice.version.next(), "{place}");
+        assert!(!shown(&clean).to_string().contains("Jane"), "{place}");
+    }
+}
+
+#[tokio::test]
 async fn an_invoice_of_another_customer_is_left_alone() {
     let mut store = Store::default();
     let deposit = RaiseDeposit {
@@ -461,6 +494,7 @@ proptest! {
     #[test]
     fn net_and_tax_are_the_amount_and_the_tax_is_the_nearest(gross in any::<i64>(), hundredths in 0_u16..=10_000) {
         let rate = VatRate::from_hundredths(hundredths);
+        prop_assert_eq!(rate.hundredths(), hundredths);
         let split = rate.split(Money::from_minor(gross));
         prop_assert_eq!(split.net.minor() + split.vat.minor(), gross);
         // |vat × (100 % + rate) - gross × rate| is at most half of 100 % + rate.
