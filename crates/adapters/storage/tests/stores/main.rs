@@ -31,6 +31,7 @@ mod mails;
 mod people;
 mod reviews;
 mod samples;
+mod stored_forms;
 mod totals;
 mod transactions;
 mod vehicle_files;

@@ -1,0 +1,258 @@
+//! The stored forms of documents, one file for each kind in `tests/stored`, which databases contain.
+//!
+//! A file never changes, except that a new field is added to it. A field that is renamed in the code fails here instead of in a
+//! dealer's database.
+
+use std::fmt::Debug;
+
+use forecourt_accounts::Business;
+use forecourt_blogs::{ArticleBody, ArticleHead, Publication, Slug};
+use forecourt_contacts::ContactDraft;
+use forecourt_invoices::InvoiceContent;
+use forecourt_leads::LeadDraft;
+use forecourt_reviews::ReviewContent;
+use forecourt_vehicles::{
+    AppraisalOffer, DriveCode, FormerReservation, Reservation, Reservations, Sale, TestDriveContent,
+    VehicleDocumentContent, VehicleDraft,
+};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use crate::installation::{Installation, both_engines};
+use crate::samples::{a_full_business, at};
+
+both_engines!(documents_are_stored_in_their_pinned_form);
+
+macro_rules! form {
+    ($kind:literal) => {
+        include_str!(concat!("../stored/", $kind, ".json"))
+    };
+}
+
+/// Returns the content in a stored form, after it was checked that nothing of the form is lost in it.
+#[track_caller]
+fn pinned<T: DeserializeOwned + Serialize>(form: &str) -> T {
+    let content: T = serde_json::from_str(form).unwrap();
+    assert_eq!(serde_json::to_value(&content).unwrap(), value(form));
+    content
+}
+
+fn value(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+/// Asserts that the only text of a query is this form.
+async fn assert_stored(installation: &Installation, query: &str, form: &str) {
+    let [stored] = <[String; 1]>::try_from(installation.texts(query).await).unwrap();
+    assert_eq!(value(&stored), value(form), "{query}");
+}
+
+#[track_caller]
+fn assert_set<T: Default + PartialEq + Debug>(field: &T) {
+    assert_ne!(*field, T::default(), "the form lacks a field");
+}
+
+async fn documents_are_stored_in_their_pinned_form(installation: Installation) {
+    let mut session = installation.begin().await;
+    let id = session.insert_business(&a_full_business("acme")).await.unwrap();
+    let lead: LeadDraft = pinned(form!("lead"));
+    let contact: ContactDraft = pinned(form!("contact"));
+    let vehicle: VehicleDraft = pinned(form!("vehicle"));
+    let invoice: InvoiceContent = pinned(form!("invoice"));
+    let (head, body): (ArticleHead, ArticleBody) = (pinned(form!("article_head")), pinned(form!("article_body")));
+    let review: ReviewContent = pinned(form!("review"));
+    let drive: TestDriveContent = pinned(form!("drive"));
+    let document: VehicleDocumentContent = pinned(form!("document"));
+
+    let stored_lead = session.insert_lead(id, lead.clone(), at(0)).await.unwrap().id;
+    let stored_contact = session.insert_contact(id, contact.clone(), at(0)).await.unwrap().id;
+    let stored_vehicle = session.insert_vehicle(id, vehicle.clone(), at(0)).await.unwrap().id;
+    let stored_invoice = session.insert_invoice(id, invoice.clone(), at(0)).await.unwrap().id;
+    // The articles that it is related to.
+    for url in ["first", "second"] {
+        let head = ArticleHead {
+            url: Slug::new(url).unwrap(),
+            ..head.clone()
+        };
+        session
+            .insert_article(id, head, ArticleBody::default(), Publication::default(), at(0))
+            .await
+            .unwrap();
+    }
+    let stored_article = session
+        .insert_article(id, head.clone(), body.clone(), Publication::default(), at(0))
+        .await
+        .unwrap()
+        .id;
+    let data = value(r#"{"order": {"number": 7}}"#).as_object().unwrap().clone();
+    let stored_review = session
+        .insert_review(id, review.clone(), data.clone(), at(0))
+        .await
+        .unwrap()
+        .id;
+    let code = DriveCode::stored("AAAA2222".into());
+    session
+        .insert_drive(id, stored_vehicle, code.clone(), drive.clone())
+        .await
+        .unwrap();
+    session
+        .insert_files(id, std::slice::from_ref(&document.file))
+        .await
+        .unwrap();
+    let stored_document = session
+        .insert_vehicle_document(id, stored_vehicle, document.clone(), at(0))
+        .await
+        .unwrap()
+        .id;
+    session.commit().await.unwrap();
+
+    for (table, column, form) in [
+        ("leads", "document", form!("lead")),
+        ("contacts", "document", form!("contact")),
+        ("vehicles", "document", form!("vehicle")),
+        ("invoices", "document", form!("invoice")),
+        ("reviews", "document", form!("review")),
+        ("vehicle_drives", "document", form!("drive")),
+        ("vehicle_documents", "document", form!("document")),
+        ("businesses", "settings", form!("settings")),
+        ("businesses", "catalogue", form!("catalogue")),
+    ] {
+        assert_stored(&installation, &format!("SELECT {column} FROM {table}"), form).await;
+    }
+    for (column, form) in [("head", form!("article_head")), ("body", form!("article_body"))] {
+        let query = format!("SELECT {column} FROM articles WHERE url = 'spring-offers'");
+        assert_stored(&installation, &query, form).await;
+    }
+
+    let mut reader = installation.read().await;
+    assert_eq!(reader.lead(id, stored_lead).await.unwrap().unwrap().content, lead);
+    assert_eq!(
+        reader.contact(id, stored_contact).await.unwrap().unwrap().content,
+        contact
+    );
+    assert_eq!(
+        reader.vehicle(id, stored_vehicle).await.unwrap().unwrap().content,
+        vehicle
+    );
+    assert_eq!(
+        reader.invoice(id, stored_invoice).await.unwrap().unwrap().content,
+        invoice
+    );
+    let article = reader.article(id, stored_article).await.unwrap().unwrap();
+    assert_eq!((article.head, article.body), (head, body));
+    let found = reader.review(id, stored_review).await.unwrap().unwrap();
+    assert_eq!((found.content, found.data), (review, data));
+    let found = reader.drive(id, stored_vehicle, &code).await.unwrap().unwrap();
+    assert_eq!(found.content, drive);
+    let found = reader
+        .vehicle_document(id, stored_vehicle, stored_document)
+        .await
+        .unwrap();
+    assert_eq!(found.unwrap().content, document);
+    let business = reader.business(id).await.unwrap().unwrap();
+    let Business {
+        settings, catalogue, ..
+    } = a_full_business("acme");
+    assert_eq!((business.settings, business.catalogue), (settings, catalogue));
+}
+
+/// A field that is left out while it has no value would not be missed in a form. A new one does not compile until it is here.
+#[test]
+fn no_form_lacks_a_field() {
+    let VehicleDraft {
+        kind: _,
+        status: _,
+        country: _,
+        registration,
+        owner,
+        parent,
+        tags,
+        channels,
+        channel_options,
+        // `a_vehicle_of_which_everything_is_known` of the vehicles' crate.
+        data: _,
+        media,
+        reservation,
+        sale,
+        offer,
+    } = pinned(form!("vehicle"));
+    assert_set(&registration);
+    assert_set(&owner);
+    assert_set(&parent);
+    assert_set(&tags);
+    assert_set(&channels);
+    assert_set(&channel_options);
+    assert_set(&media);
+    let Reservations { current, former } = reservation;
+    let [
+        FormerReservation {
+            reservation: _,
+            end: _,
+            ended_at: _,
+            credit_note,
+        },
+    ] = former.try_into().unwrap();
+    assert_set(&credit_note);
+    let Reservation {
+        customer: _,
+        method: _,
+        deposit: _,
+        transaction: _,
+        date: _,
+        reserved_at: _,
+        vat: _,
+        invoice,
+    } = current.unwrap();
+    assert_set(&invoice);
+    let Sale {
+        customer: _,
+        price: _,
+        date: _,
+        at: _,
+        handed_over,
+    } = sale.unwrap();
+    assert_set(&handed_over);
+    let AppraisalOffer {
+        requested,
+        max_offer,
+        appraised_by,
+        comments,
+    } = offer;
+    assert_set(&requested);
+    assert_set(&max_offer);
+    assert_set(&appraised_by);
+    assert_set(&comments);
+
+    let lead: LeadDraft = pinned(form!("lead"));
+    assert_set(&lead.suggestion);
+    assert_set(&lead.vehicles);
+    assert_set(&lead.junk);
+    assert!(lead.answered);
+
+    let TestDriveContent {
+        contact: _,
+        license_number: _,
+        license_code: _,
+        gave_license_number,
+        gave_license_code,
+        ni: _,
+        dob: _,
+        license_checked: _,
+        license_checked_by: _,
+        return_date: _,
+        return_time: _,
+        fuel: _,
+        note: _,
+        condition: _,
+        location: _,
+        consent: _,
+        photos,
+        esign,
+        started: _,
+        ended,
+    } = pinned(form!("drive"));
+    assert!(gave_license_number && gave_license_code);
+    assert_set(&photos[0].thumbnail);
+    assert_set(&esign);
+    assert_set(&ended);
+}
