@@ -10,8 +10,10 @@ use tempfile::TempDir;
 use tokio::process::{Child, Command};
 use tokio_postgres::NoTls;
 
+use crate::database::Database;
 use crate::ports::Port;
 use crate::process::Outcome;
+use crate::proxy::Proxy;
 use crate::time::wait_for;
 
 /// The maximum time for a start, or a recovery, on a busy machine.
@@ -38,20 +40,7 @@ pub struct Postgres {
 impl Postgres {
     /// Starts one with default settings, so that data it confirms is not lost when it is stopped.
     pub async fn start() -> Self {
-        let memory = Path::new("/dev/shm");
-        let place = if memory.is_dir() {
-            memory.to_owned()
-        } else {
-            std::env::temp_dir()
-        };
-        let folder = tempfile::tempdir_in(place).unwrap();
-        let mut postgres = Self {
-            server: None,
-            account: account(folder.path()).await,
-            folder,
-            programs: programs(),
-            port: Port::reserve(),
-        };
+        let mut postgres = Self::in_new_folder().await;
         let mut initdb = postgres.command("initdb");
         initdb.args([
             "-D",
@@ -66,6 +55,84 @@ impl Postgres {
         Outcome::of(&mut initdb).await.succeeded();
         postgres.restart().await;
         postgres
+    }
+
+    /// Starts a standby of this one, which confirms commits from now on once the standby shows them.
+    pub async fn standby(&self) -> Self {
+        // Each by itself: they cannot run in a transaction.
+        for setting in [
+            "ALTER SYSTEM SET synchronous_standby_names = '*'",
+            "ALTER SYSTEM SET synchronous_commit = 'remote_apply'",
+            "SELECT pg_reload_conf()",
+        ] {
+            self.database().execute(setting).await;
+        }
+        let mut standby = Self::in_new_folder().await;
+        let mut copy = standby.command_of(&folder_with(&["pg_basebackup"]), "pg_basebackup");
+        copy.args([
+            "--pgdata=data",
+            "--host=127.0.0.1",
+            "--username=postgres",
+            "--checkpoint=fast",
+            "--wal-method=stream",
+            "--write-recovery-conf",
+            "--no-sync",
+        ])
+        .arg(format!("--port={}", self.port.number()));
+        Outcome::of(&mut copy).await.succeeded();
+        standby.restart().await;
+        let keeps_up = "SELECT count(*) = 1 FROM pg_stat_replication WHERE state = 'streaming' AND sync_state = 'sync'";
+        wait_for("the standby keeps up", START, async || {
+            self.database().is_true(keeps_up).await
+        })
+        .await;
+        standby
+    }
+
+    /// Confirms commits alone from now on, and sends its standby none of them.
+    pub async fn leave_behind(&self, standby: &Self) {
+        for (server, setting) in [
+            (self, "ALTER SYSTEM SET synchronous_standby_names = ''"),
+            (self, "SELECT pg_reload_conf()"),
+            (standby, "ALTER SYSTEM SET primary_conninfo = ''"),
+            (standby, "SELECT pg_reload_conf()"),
+        ] {
+            server.database().execute(setting).await;
+        }
+        wait_for("the standby follows no longer", START, async || {
+            let ended = "SELECT count(*) = 0 FROM pg_stat_replication";
+            self.database().is_true(ended).await
+        })
+        .await;
+    }
+
+    /// Makes this standby the primary server.
+    pub async fn promote(&self) {
+        assert!(
+            self.database().is_true("SELECT pg_promote()").await,
+            "it is promoted in time"
+        );
+    }
+
+    fn database(&self) -> Database {
+        Database::at(&self.url())
+    }
+
+    async fn in_new_folder() -> Self {
+        let memory = Path::new("/dev/shm");
+        let place = if memory.is_dir() {
+            memory.to_owned()
+        } else {
+            std::env::temp_dir()
+        };
+        let folder = tempfile::tempdir_in(place).unwrap();
+        Self {
+            server: None,
+            account: account(folder.path()).await,
+            folder,
+            programs: folder_with(&["initdb", "postgres"]),
+            port: Port::reserve(),
+        }
     }
 
     /// Starts it again, and waits until it is ready.
@@ -107,7 +174,17 @@ impl Postgres {
 
     /// Returns the address of its one database.
     pub fn url(&self) -> String {
-        format!("postgres://postgres@127.0.0.1:{}/postgres", self.port.number())
+        format!("postgres://postgres@{}/postgres", self.address())
+    }
+
+    /// Returns the same address through a proxy.
+    pub fn url_through(&self, proxy: &Proxy) -> String {
+        self.database().through(proxy.port())
+    }
+
+    /// Returns the host and port on which it listens.
+    pub fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.port.number())
     }
 
     /// Returns its log so far.
@@ -145,7 +222,11 @@ impl Postgres {
     }
 
     fn command(&self, program: &str) -> Command {
-        let program = self.programs.join(program).display().to_string();
+        self.command_of(&self.programs, program)
+    }
+
+    fn command_of(&self, folder: &Path, program: &str) -> Command {
+        let program = folder.join(program).display().to_string();
         let line: Vec<&String> = self.account.iter().chain([&program]).collect();
         let mut command = Command::new(line[0]);
         command
@@ -163,8 +244,8 @@ impl Drop for Postgres {
     }
 }
 
-/// Returns the folder with the programs of the newest server on this machine.
-fn programs() -> PathBuf {
+/// Returns the folder in the `PATH`, or else of the newest server on this machine, that has these programs.
+fn folder_with(names: &[&str]) -> PathBuf {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let packages = fs::read_dir(PACKAGES).into_iter().flatten().flatten();
     let mut versions: Vec<PathBuf> = packages.map(|version| version.path().join("bin")).collect();
@@ -172,8 +253,8 @@ fn programs() -> PathBuf {
         let version = folder.parent().and_then(Path::file_name).and_then(|name| name.to_str());
         std::cmp::Reverse(version.and_then(|version| version.parse::<u32>().ok()))
     });
-    let is_server = |folder: &PathBuf| ["initdb", "postgres"].iter().all(|name| folder.join(name).is_file());
-    let found = std::env::split_paths(&path).chain(versions).find(is_server);
+    let has_all = |folder: &PathBuf| names.iter().all(|name| folder.join(name).is_file());
+    let found = std::env::split_paths(&path).chain(versions).find(has_all);
     found.expect("the programs of PostgreSQL are in the PATH or were installed by Debian's package `postgresql`")
 }
 

@@ -1,7 +1,7 @@
 //! A network connection that can be interrupted.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
@@ -11,6 +11,7 @@ use tokio::sync::watch;
 #[derive(Debug)]
 pub struct Proxy {
     port: u16,
+    target: Arc<Mutex<String>>,
     state: Arc<watch::Sender<State>>,
 }
 
@@ -27,8 +28,9 @@ impl Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let state = Arc::new(watch::Sender::new(State::Whole));
-        tokio::spawn(accept(listener, target, Arc::clone(&state)));
-        Self { port, state }
+        let target = Arc::new(Mutex::new(target));
+        tokio::spawn(accept(listener, Arc::clone(&target), Arc::clone(&state)));
+        Self { port, target, state }
     }
 
     /// Returns the port that it listens on.
@@ -46,15 +48,23 @@ impl Proxy {
         self.state.send_replace(State::Silent);
     }
 
+    /// Ends every connection, and forwards new ones to another address.
+    pub fn switch(&self, target: String) {
+        self.cut();
+        *self.target.lock().unwrap() = target;
+        self.mend();
+    }
+
     /// Forwards again. Connections that were kept in silence end.
     pub fn mend(&self) {
         self.state.send_replace(State::Whole);
     }
 }
 
-async fn accept(listener: TcpListener, target: String, state: Arc<watch::Sender<State>>) {
+async fn accept(listener: TcpListener, target: Arc<Mutex<String>>, state: Arc<watch::Sender<State>>) {
     while let Ok((client, _)) = listener.accept().await {
-        tokio::spawn(pass(client, target.clone(), state.subscribe()));
+        let target = target.lock().unwrap().clone();
+        tokio::spawn(pass(client, target, state.subscribe()));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use harness::{Answer, Client, Engine, Installation, Shop, both_engines, eventually};
+use harness::{Answer, Client, Engine, Installation, Postgres, Proxy, Shop, both_engines, eventually};
 use serde_json::{Value, json};
 
 use crate::listing_changes::{execute, published};
@@ -255,4 +255,35 @@ async fn a_promoted_standby_begins_an_epoch_on_all_servers() {
     .await;
     await_epoch(&their, begun).await;
     assert!(shop.server.log().contains("another timeline") || other.log().contains("another timeline"));
+}
+
+#[tokio::test]
+async fn a_standby_that_lacks_the_last_commits_begins_an_epoch() {
+    let primary = Postgres::start().await;
+    let standby = primary.standby().await;
+    let proxy = Proxy::to(primary.address()).await;
+    let installation = Installation::at(&primary.url_through(&proxy));
+    let shop = Shop::on(installation.serve().start().await).await;
+    shop.lead_path("Ann").await;
+    primary.leave_behind(&standby).await;
+    let lost = shop.lead_path("Bea").await;
+    let known = tag(&shop.api, &lost).await;
+
+    standby.promote().await;
+    proxy.switch(standby.address());
+    let begun = eventually("an epoch begins", Duration::from_secs(60), async || {
+        let answer = shop.api.get(&format!("{EVENTS}?cursor=1")).await;
+        match answer.json()["meta"]["epoch"].as_i64() {
+            Some(epoch) if epoch > 0 => Ok(epoch),
+            _ => Err(answer),
+        }
+    })
+    .await;
+    // A consumer that has seen the lost event learns that its place is gone.
+    assert_eq!(oldest(&shop.api.get(&format!("{EVENTS}?cursor=2")).await), 1);
+    assert_eq!(shop.api.get(&lost).await.status, 404);
+    // A version that is given again is not taken for the lost one.
+    let other = shop.lead_path("Cia").await;
+    let new = tag(&shop.api, &other).await;
+    assert_eq!((known.as_str(), new), ("\"1\"", format!("\"1-e{begun}\"")));
 }

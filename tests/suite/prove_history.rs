@@ -11,7 +11,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use harness::{
-    Client, Dice, Engine, Installation, LossyProxy, Postgres, Server, Shop, eventually, now, proof_time, wait_for,
+    Answer, Client, Dice, Engine, Installation, LossyProxy, Postgres, Proxy, Server, Shop, eventually, now, proof_time,
+    wait_for,
 };
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -44,6 +45,8 @@ enum Nemesis {
     TerminatedBackends,
     /// The answers to some commits are lost.
     LostCommits,
+    /// PostgreSQL ends or cannot be reached any longer, and its standby takes its place.
+    Promotion,
 }
 
 #[tokio::test]
@@ -81,13 +84,45 @@ async fn postgres() {
     proof.conclude("PostgreSQL").await;
 }
 
+#[tokio::test]
+async fn promotion() {
+    let database = Postgres::start().await;
+    let standby = database.standby().await;
+    let switch = Proxy::to(database.address()).await;
+    let installation = Installation::at(&database.url_through(&switch));
+    let shop = Shop::on(installation.serve().start().await).await;
+    let second = installation.serve().start().await;
+    let clients = vec![shop.api, second.client(&shop.business.key("all").await.token)];
+    let mut proof = Proof::new(installation, vec![shop.server, second], clients);
+    proof.database = Some(database);
+    proof.standby = Some((standby, switch));
+    proof.suffer(Nemesis::Promotion).await;
+    proof.conclude("a promoted PostgreSQL").await;
+}
+
 struct Proof {
     installation: Installation,
     servers: Vec<Server>,
     /// The PostgreSQL; `None` on SQLite.
     database: Option<Postgres>,
     proxy: Option<LossyProxy>,
+    /// The standby of the PostgreSQL, and the proxy through which the servers reach the primary one.
+    standby: Option<(Postgres, Proxy)>,
+    /// The logs of former primary servers.
+    former_logs: String,
     book: Arc<Book>,
+}
+
+/// The state that a client keeps.
+struct Kept {
+    epoch: i64,
+    /// The newest position in the log of events.
+    position: String,
+    /// A cursor of a list.
+    cursor: String,
+    /// The path of a lead, and its entity tag.
+    lead: String,
+    tag: String,
 }
 
 /// The state that the clients share.
@@ -116,6 +151,8 @@ impl Proof {
             servers,
             database: None,
             proxy: None,
+            standby: None,
+            former_logs: String::new(),
             book: Arc::new(book),
         }
     }
@@ -194,6 +231,43 @@ impl Proof {
                 proxy.lose_a_commit();
                 wait_for("a commit is lost", RECOVERY, async || proxy.has_lost()).await;
             }
+            Nemesis::Promotion => self.promote(dice).await,
+        }
+    }
+
+    /// Has the standby take the place of the primary server, and starts another standby.
+    async fn promote(&mut self, dice: &mut Dice) {
+        let mut kept = Vec::new();
+        for server in &self.book.servers {
+            kept.push(eventually("a client reads", RECOVERY, async || Kept::read(server).await).await);
+        }
+        let (standby, switch) = self.standby.take().expect("a standby");
+        let mut former = self.database.replace(standby).expect("a PostgreSQL");
+        let standby = self.database.as_ref().expect("a PostgreSQL");
+        // A primary that is only cut off still accepts commits and waits for the standby to confirm them.
+        let ends = dice.below(2) == 0;
+        if ends {
+            former.stop_at_once().await;
+        }
+        // Servers may meet the standby before it is promoted.
+        if dice.below(2) == 0 {
+            switch.switch(standby.address());
+            sleep(Duration::from_millis(dice.below(300))).await;
+            standby.promote().await;
+        } else {
+            switch.cut();
+            standby.promote().await;
+            switch.switch(standby.address());
+        }
+        self.former_logs += &former.log();
+        drop(former);
+        let next = standby.standby().await;
+        self.standby = Some((next, switch));
+        for (server, kept) in self.book.servers.iter().zip(&kept) {
+            eventually("what a client keeps is judged by the epoch", RECOVERY, async || {
+                kept.is_judged(server).await
+            })
+            .await;
         }
     }
 
@@ -212,7 +286,7 @@ impl Proof {
         let mut state = State {
             leads: self.book.servers[0].walk("/2.0/leads?view=full&per_page=500").await,
             events: Vec::new(),
-            database_log: self.database.as_ref().map(Postgres::log).unwrap_or_default(),
+            database_log: self.former_logs + &self.database.as_ref().map(Postgres::log).unwrap_or_default(),
         };
         // These were made by the proof itself, between two nemeses.
         for server in &self.book.servers {
@@ -246,6 +320,67 @@ impl Proof {
         let faults = check::faults(&history, &state);
         let first: Vec<&String> = faults.iter().take(20).collect();
         assert!(faults.is_empty(), "{} faults: {first:#?}", faults.len());
+    }
+}
+
+impl Kept {
+    /// Reads the state from a server that may not answer.
+    async fn read(server: &Client) -> Result<Self, Answer> {
+        let read = async |path: &str| {
+            let answer = server.get(path).await;
+            if answer.status == 200 { Ok(answer) } else { Err(answer) }
+        };
+        let log = read("/2.0/events?cursor=latest").await?;
+        let list = read("/2.0/leads?per_page=1").await?;
+        let meta = list.json()["meta"]["pagination"].take();
+        let lead = format!("/2.0/leads/{}", list.json()["data"][0]["id"]);
+        let shown = read(&lead).await?;
+        let Some(cursor) = meta["next_cursor"].as_str() else {
+            return Err(list);
+        };
+        Ok(Self {
+            epoch: log.json()["meta"]["epoch"].as_i64().unwrap(),
+            position: log.json()["meta"]["position"].as_str().unwrap().to_owned(),
+            cursor: cursor.to_owned(),
+            tag: shown.header("ETag").unwrap().to_owned(),
+            lead,
+        })
+    }
+
+    /// Asserts that a server in a new epoch refuses what it cannot vouch for and goes on with the rest; fails while the server
+    /// has not answered, or knows of no new epoch.
+    async fn is_judged(&self, server: &Client) -> Result<(), Answer> {
+        let read = async |path: String| {
+            let answer = server.get(&path).await;
+            if answer.status < 500 { Ok(answer) } else { Err(answer) }
+        };
+        // All acknowledged writes are there, so the position is.
+        let log = read(format!("/2.0/events?cursor={}", self.position)).await?;
+        assert_eq!(log.status, 200, "{log:?}");
+        let epoch = log.json()["meta"]["epoch"].as_i64().unwrap();
+        if epoch == self.epoch {
+            return Err(log);
+        }
+        assert!(epoch > self.epoch, "{epoch} after {}", self.epoch);
+        let beyond = read("/2.0/events?cursor=9223372036854775807".to_owned()).await?;
+        beyond.refused(410, "events_expired");
+        let page = read(format!("/2.0/leads?per_page=1&cursor={}", self.cursor)).await?;
+        page.invalid(&["cursor"]);
+        let known = server.request("GET", &self.lead).header("If-None-Match", &self.tag);
+        let known = known.send().await;
+        match known.status {
+            // The lead may have been deleted meanwhile.
+            404 => Ok(()),
+            200 => {
+                let tag = known.header("ETag").unwrap();
+                assert!(tag.ends_with(&format!("-e{epoch}\"")), "{tag}");
+                Ok(())
+            }
+            status => {
+                assert!(status >= 500, "{known:?}");
+                Err(known)
+            }
+        }
     }
 }
 
