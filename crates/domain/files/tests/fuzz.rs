@@ -144,7 +144,7 @@ fn prove_fuzz_video_reads_no_more_than_its_bounds() {
 #[test]
 #[should_panic(expected = "took")]
 fn prove_fuzz_video_finds_what_is_quadratic() {
-    let file = b"\0\0\0\x08free".repeat(10_000);
+    let file = b"\0\0\0\x08free".repeat(2_000);
     stopwatch().within(Duration::from_millis(20), &file, &mut |file| {
         let rests = (0..file.len()).step_by(8).map(|at| &file[at..]);
         let found = rests.filter(|rest| rest.windows(4).any(|part| part == b"mark"));
