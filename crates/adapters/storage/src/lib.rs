@@ -14,6 +14,7 @@
 //! Statements fail as [`forecourt_kernel::StoreError`], by the one translation in [`store_error`].
 
 mod config;
+mod erasure_state;
 mod error;
 mod migration;
 mod models;

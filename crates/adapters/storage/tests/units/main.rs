@@ -13,6 +13,8 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 mod add_a_query;
 #[path = "../../src/config.rs"]
 mod config;
+#[path = "../../src/erasure_state.rs"]
+mod erasure_state;
 #[path = "../../src/error.rs"]
 mod error;
 #[path = "../../src/migration.rs"]

@@ -16,12 +16,12 @@ use forecourt_contacts::{Contact, ContactType, name_key};
 use forecourt_dealership::DeletionKind;
 use forecourt_kernel::{BusinessId, ContactId, Person, PersonKeys, StoreError, StoreResult};
 use forecourt_reference::Taxonomy;
-use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::super::session::{Session, Write};
 use super::super::{accounts, contacts as contact_rows};
-use super::{AREAS, Budget, FOUND, READ_AT_ONCE, TEXTS, area};
+use super::{AREAS, Budget, READ_AT_ONCE, TEXTS, area};
+use crate::erasure_state::{Erasure, FOUND, RecordRef, Stage};
 use crate::error::other;
 use crate::models::ERASURE;
 use crate::schema::{contacts, deletions, erased_people, erasure_records};
@@ -30,64 +30,6 @@ use crate::statement::{RunQueryDsl, for_update};
 /// The time for which the names of an erased person are kept, encrypted, so that every server takes them out of its spool, in
 /// seconds.
 const SPOOLS_SEARCHED: i64 = 10 * 60;
-
-/// The state of an unfinished erasure.
-#[derive(Serialize, Deserialize)]
-struct Erasure {
-    keys: PersonKeys,
-    /// The contact's own events from this one on are emptied.
-    emptied: i64,
-    /// An unknown stage was written by an earlier version: then the records are gone through anew.
-    #[serde(deserialize_with = "stage_or_start")]
-    stage: Stage,
-}
-
-fn stage_or_start<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Stage, D::Error> {
-    let stage = Value::deserialize(deserializer)?;
-    Ok(serde_json::from_value(stage).unwrap_or(Stage::Clean(RecordRef::START)))
-}
-
-/// A record that named the contact. [`RecordRef::START`] comes before the first one.
-#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-struct RecordRef {
-    kind: i32,
-    record: i64,
-}
-
-impl RecordRef {
-    const START: Self = Self { kind: 0, record: 0 };
-    /// Comes before the first record that is not linked.
-    const FOUND: Self = Self { kind: FOUND, record: 0 };
-}
-
-/// The work to do next.
-#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-enum Stage {
-    /// Learn the former names of the contact.
-    Learn,
-    /// Clean the records after this one.
-    Clean(RecordRef),
-    /// Go on to the record after this one, whose traces elsewhere are next.
-    Next(RecordRef),
-    /// Clean the texts attached to this record: of the nth kind, after that one.
-    Attached(RecordRef, usize, i64),
-    /// Clean this record's events after that number.
-    Events(RecordRef, i64),
-    /// Empty the stored answers about this record.
-    Answers(RecordRef),
-    /// Empty the stored answers that show the contact.
-    OwnAnswers,
-    /// Search the nth area's records after that one.
-    Find(usize, i64),
-    /// Clean the texts of the nth kind after that one.
-    Texts(usize, i64),
-    /// Clean the waiting mails after this one.
-    Mails(i64),
-    /// Forget the records that named the contact.
-    Forget,
-    /// Nothing.
-    Done,
-}
 
 impl Erasure {
     fn of(contact: &Contact) -> Self {

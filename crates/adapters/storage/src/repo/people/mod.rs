@@ -40,9 +40,6 @@ pub(super) const SUGGESTED: i32 = 5;
 pub(super) const DOCUMENT: i32 = 6;
 pub(super) const REVIEW: i32 = 7;
 
-/// Added to the kind of a record that is linked to no contact, but was found to name one.
-const FOUND: i32 = 100;
-
 /// The records of an area that can name a person, in the order in which they are locked.
 const AREAS: &[&dyn PersonalArea] = &[
     &leads::people::Leads,
@@ -235,7 +232,10 @@ pub(super) async fn next_texts(
 
 /// Returns the area of a kind, found or linked.
 fn area(kind: i32) -> Option<&'static dyn PersonalArea> {
-    AREAS.iter().copied().find(|area| area.kind() == kind % FOUND)
+    AREAS
+        .iter()
+        .copied()
+        .find(|area| area.kind() == kind % crate::erasure_state::FOUND)
 }
 
 /// Reads the ids of linked records with the times of their creation, and records them.
