@@ -2,14 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "what goes wrong in a test fails it")]
 
-use std::{
-    env, fs,
-    io::Cursor,
-    time::{Duration, Instant},
-};
+use std::{fs, io::Cursor, time::Duration};
 
 use forecourt_files::{FileKind, PictureMaker as _};
-use forecourt_kernel::testing::fuzz::{Fuzz, MAX_TIME, SECONDS, Stopwatch};
+use forecourt_kernel::{
+    stopwatch,
+    testing::fuzz::{Fuzz, MAX_TIME},
+};
 use forecourt_pictures::Pictures;
 use image::{DynamicImage, ImageFormat, Rgba, RgbaImage};
 
@@ -64,12 +63,6 @@ const TOKENS: &[&[u8]] = &[
     b"\0",
     b"\xff",
 ];
-
-/// Starts a stopwatch.
-fn stopwatch() -> Stopwatch {
-    let begin = Instant::now();
-    Stopwatch::new(move || begin.elapsed(), env::var(SECONDS).ok().as_deref())
-}
 
 /// Returns the largest memory of this process so far, in KB; 0 where the system does not say.
 fn peak() -> u64 {
@@ -145,7 +138,7 @@ fn prove_fuzz_pictures() {
         max_bytes: 256 * 1024,
     };
     let before = peak();
-    fuzz.run(&stopwatch(), |file| {
+    fuzz.run(&stopwatch!(), |file| {
         make(&pictures, file);
         let growth = peak().saturating_sub(before);
         assert!(growth <= MAX_GROWTH_KB, "it took {growth} KB");
@@ -167,7 +160,7 @@ fn prove_fuzz_pictures_finds_what_is_too_large() {
     )
     .unwrap();
     let before = peak();
-    stopwatch().within(MAX_TIME.max(Duration::from_secs(60)), &large, &mut |file| {
+    stopwatch!().within(MAX_TIME.max(Duration::from_secs(60)), &large, &mut |file| {
         let picture = image::load_from_memory(file).unwrap().into_rgba8();
         let growth = peak().saturating_sub(before);
         assert!(

@@ -1,13 +1,18 @@
 //! Fuzz tests: the metadata of any video is removed or it is refused, and quickly.
 
-use std::{
-    env,
-    io::Cursor,
-    time::{Duration, Instant},
-};
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "what a parser takes is measured by the clock, for as long as the environment says"
+)]
+
+use std::{io::Cursor, time::Duration};
 
 use forecourt_files::forget_places;
-use forecourt_kernel::testing::fuzz::{Fuzz, MAX_TIME, SECONDS, Stopwatch};
+use forecourt_kernel::{
+    stopwatch,
+    testing::fuzz::{Fuzz, MAX_TIME},
+};
 
 /// Returns a box of this kind.
 fn boxed(kind: &[u8; 4], content: &[&[u8]]) -> Vec<u8> {
@@ -92,12 +97,6 @@ const TOKENS: &[&[u8]] = &[
     b"\0",
 ];
 
-/// Starts a stopwatch.
-fn stopwatch() -> Stopwatch {
-    let begin = Instant::now();
-    Stopwatch::new(move || begin.elapsed(), env::var(SECONDS).ok().as_deref())
-}
-
 fn clean(file: &[u8]) {
     let mut video = Cursor::new(file.to_vec());
     let _ = forget_places(&mut video);
@@ -122,7 +121,7 @@ fn prove_fuzz_video() {
         tokens: TOKENS,
         max_bytes: 1024 * 1024,
     };
-    fuzz.run(&stopwatch(), clean);
+    fuzz.run(&stopwatch!(), clean);
 }
 
 /// Returns a video whose boxes nest this deeply.
@@ -132,12 +131,12 @@ fn nested(levels: usize) -> Vec<u8> {
 
 #[test]
 fn prove_fuzz_video_reads_no_more_than_its_bounds() {
-    stopwatch().within(
+    stopwatch!().within(
         MAX_TIME,
         &boxed(b"moov", &[&b"\0\0\0\x08trak".repeat(1_000_000)]),
         &mut clean,
     );
-    stopwatch().within(MAX_TIME, &nested(5_000), &mut clean);
+    stopwatch!().within(MAX_TIME, &nested(5_000), &mut clean);
 }
 
 /// Proves that the test can fail: here the rest of the file is searched anew for each box.
@@ -145,7 +144,7 @@ fn prove_fuzz_video_reads_no_more_than_its_bounds() {
 #[should_panic(expected = "took")]
 fn prove_fuzz_video_finds_what_is_quadratic() {
     let file = b"\0\0\0\x08free".repeat(2_000);
-    stopwatch().within(Duration::from_millis(20), &file, &mut |file| {
+    stopwatch!().within(Duration::from_millis(20), &file, &mut |file| {
         let rests = (0..file.len()).step_by(8).map(|at| &file[at..]);
         let found = rests.filter(|rest| rest.windows(4).any(|part| part == b"mark"));
         assert_eq!(found.count(), 0);
