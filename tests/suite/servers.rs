@@ -11,6 +11,7 @@ both_engines! {
     a_replay_comes_from_any_server
     a_revocation_reaches_every_server
     a_restart_keeps_everything
+    running_servers_are_listed
 }
 
 async fn two_servers_start_at_once_on_an_empty_database(engine: Engine) {
@@ -81,4 +82,22 @@ async fn a_restart_keeps_everything(engine: Engine) {
     assert_eq!(shop.api.get(&lead).await.ok(), before);
     let next = shop.lead(&json!({})).await;
     assert_eq!(next["reference"], 2);
+}
+
+async fn running_servers_are_listed(engine: Engine) {
+    let mut shop = Shop::open(engine).await;
+    let mut second = shop.installation().serve().start().await;
+    let list = async || shop.installation().run(["servers", "--json"]).await.json();
+    let servers = list().await;
+    assert_eq!(servers.as_array().unwrap().len(), 2, "{servers}");
+    let members: Vec<_> = servers[0].as_object().unwrap().keys().collect();
+    assert_eq!(members, ["host", "pid", "version", "started", "seen"]);
+    assert_ne!(servers[0]["pid"], servers[1]["pid"]);
+    assert!(second.terminate().await.success());
+    let left = list().await;
+    assert_eq!(left.as_array().unwrap().len(), 1, "it removes itself: {left}");
+    let table = shop.installation().run(["servers"]).await.succeeded();
+    assert!(table.starts_with("HOST"), "{table}");
+    assert!(shop.server.terminate().await.success());
+    assert_eq!(list().await, json!([]));
 }

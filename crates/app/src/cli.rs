@@ -133,6 +133,44 @@ Example:
     /// Begin a new epoch, after the database has gone back to an earlier state
     #[command(subcommand)]
     Epoch(EpochCommand),
+    /// Hold or release webhooks, mails and requests to models
+    #[command(subcommand)]
+    Outgoing(OutgoingCommand),
+    /// Change the secret key, or go on without a lost one
+    #[command(subcommand)]
+    SecretKey(SecretKeyCommand),
+    /// Find out what is wrong with the settings, the database and everything around the server
+    #[command(after_help = "\
+It changes nothing but for a probe that it writes to the file store and deletes, and runs beside servers or without any. The exit code \
+is 3 if a check fails. No secret is printed.
+
+Examples:
+  forecourt doctor
+  forecourt doctor --strict --json
+  forecourt doctor --only smtp,smtp.auth --mail-to me@example.com")]
+    Doctor(DoctorArgs),
+    /// Ask the server on this machine if it is ready: for containers that have no other program
+    #[command(after_help = "\
+The exit code is 0 if GET /readyz of FORECOURT_BIND answers 200 within 3 seconds, and else 1.
+
+Examples:
+  forecourt health
+  forecourt health --url http://127.0.0.1:8080")]
+    Health {
+        /// The server [default: that of FORECOURT_BIND]
+        #[arg(long, value_name = "URL", value_parser = server, value_hint = ValueHint::Url)]
+        url: Option<ServerUrl>,
+    },
+    /// List the running servers that use the database
+    #[command(after_help = "\
+A server renews its entry every 10 seconds, and removes it when it stops. One that was not renewed for 30 seconds counts as gone.
+
+Example:
+  forecourt servers --json")]
+    Servers {
+        #[command(flatten)]
+        format: Format,
+    },
     /// Fill a business with made-up data
     #[command(after_help = "\
 The data is the same for the same seed and business. Records are spread over the past two years; nobody is told of them: they \
@@ -349,6 +387,96 @@ Examples:
   forecourt epoch raise
   forecourt epoch raise --json")]
     Raise {
+        #[command(flatten)]
+        format: Format,
+    },
+}
+
+/// What `doctor` looks at, and how it reports that.
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArgs {
+    /// Exit with 3 on warnings too
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Make these checks only, comma-separated
+    #[arg(long, value_name = "ID,…", value_delimiter = ',')]
+    pub(crate) only: Vec<String>,
+    /// Leave these checks out, comma-separated
+    #[arg(long, value_name = "ID,…", value_delimiter = ',')]
+    pub(crate) skip: Vec<String>,
+    /// Send a mail to this address, to see if it arrives
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) mail_to: Option<String>,
+    /// Connect to nothing but the database and the file store
+    #[arg(long)]
+    pub(crate) no_network: bool,
+    #[command(flatten)]
+    pub(crate) format: Format,
+}
+
+/// Commands on the secret key.
+#[derive(Debug, Subcommand)]
+pub(crate) enum SecretKeyCommand {
+    /// Encrypt everything with a new key
+    #[command(after_help = "\
+Put the new key in FORECOURT_SECRET_KEY and the one before in FORECOURT_SECRET_KEY_PREVIOUS, restart all servers with both, and run \
+this; servers go on meanwhile. It can be interrupted and run again. Then the key before is no longer needed. Without these settings, \
+with SQLite, it makes a new key in the data folder and keeps the one before as secret.key.previous until it is done.
+
+Examples:
+  forecourt secret-key rotate
+  FORECOURT_SECRET_KEY_FILE=new FORECOURT_SECRET_KEY_PREVIOUS_FILE=old forecourt secret-key rotate --json")]
+    Rotate {
+        #[command(flatten)]
+        format: Format,
+    },
+    /// Go on without a key that is lost, and without what only that can read
+    #[command(after_help = "\
+It drops stored answers, disables every webhook until its secret is rotated, finishes erasures by their contacts' numbers, and lists \
+all that. First it says what is lost, and asks on a terminal; elsewhere --yes is required. No server may run.
+
+Example:
+  forecourt secret-key forget --yes")]
+    Forget {
+        /// Go on without asking
+        #[arg(long)]
+        yes: bool,
+        #[command(flatten)]
+        format: Format,
+    },
+}
+
+/// Commands on what leaves the servers.
+#[derive(Debug, Subcommand)]
+pub(crate) enum OutgoingCommand {
+    /// Let no webhook, mail or request to a model leave any server
+    #[command(after_help = "\
+Every running server obeys within 5 seconds. Deliveries and mails queue meanwhile, and the API answers as ever. Mails to \
+FORECOURT_OPERATOR_EMAIL leave all the same. A restored database is held from the beginning.
+
+Example:
+  forecourt outgoing hold")]
+    Hold {
+        #[command(flatten)]
+        format: Format,
+    },
+    /// Send again, beginning with what has queued
+    #[command(after_help = "\
+With --discard all waiting deliveries fail first, with the error `discarded after a restore`, and all waiting mails are dropped: \
+for a copy of a database whose original has sent them.
+
+Examples:
+  forecourt outgoing release
+  forecourt outgoing release --discard --json")]
+    Release {
+        /// Drop all waiting deliveries and mails first
+        #[arg(long)]
+        discard: bool,
+        #[command(flatten)]
+        format: Format,
+    },
+    /// Show the position of the switch
+    Status {
         #[command(flatten)]
         format: Format,
     },

@@ -8,10 +8,12 @@ mod cli;
 mod commands;
 mod counted_mailer;
 mod demo;
+mod doctor;
 mod logging;
 mod mail_kinds;
 mod output;
 mod progress;
+mod report;
 mod sample;
 mod service_manager;
 mod settings;
@@ -40,8 +42,10 @@ fn main() -> ExitCode {
         // The output's reader has closed it.
         Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,
         Err(error) => {
-            output::failure(&error, cli::wants_json());
-            ExitCode::FAILURE
+            if !error.is_reported() {
+                output::failure(&error, cli::wants_json());
+            }
+            ExitCode::from(error.exit_code())
         }
     }
 }

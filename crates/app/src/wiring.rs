@@ -3,7 +3,7 @@
 use std::{fs::DirBuilder, io, net::SocketAddr, os::unix::fs::DirBuilderExt as _, sync::Arc, thread, time::Duration};
 
 use async_trait::async_trait;
-use forecourt_accounts::{KeyUses, LocalRateCounters, RateCounters};
+use forecourt_accounts::{LocalRateCounters, RateCounters};
 use forecourt_contacts::Argon2idHasher;
 use forecourt_dealership::Database;
 use forecourt_file_store::ObjectFileStore;
@@ -16,17 +16,20 @@ use forecourt_mail::{InvalidSender, InvalidSmtpUrl, MessageBuilder, SmtpMailer, 
 use forecourt_pictures::Pictures;
 use forecourt_redis::{InvalidRedisUrl, RedisRateCounters};
 use forecourt_rest::{EventNotifier, Metrics, MetricsUnavailable, OperationSummary, Running};
-use forecourt_storage::{Config, DatabaseFacts, MigrateError, OpenError, Storage};
+use forecourt_storage::{
+    CellError, Config, DatabaseFacts, Keyring, MigrateError, OpenError, ServerReport, Storage, Unlocked,
+};
 use forecourt_webhook_client::{ApiAnswer, ApiClient, HttpWebhookClient, UnusableApi, UnusableTls};
 use forecourt_webhooks::{DeliveryError, Projections, Watcher, WebhookClient};
+use sha2::{Digest as _, Sha256};
 use url::Url;
 
 use crate::{
-    background::{DeliveryBuffer, Sending, clock_fault},
+    background::{self, DeliveryBuffer, Sending, clock_fault, this_server},
     cli::ServerUrl,
     commands::{EventLog, LogReply},
     counted_mailer::CountedMailer,
-    settings::{LeadAi, SecretKey, Settings},
+    settings::{Keys, LeadAi, Settings},
     system::{SystemClock, SystemRandom},
 };
 
@@ -34,6 +37,9 @@ use crate::{
 const DEFAULT_SENDER: &str = "Forecourt <noreply@localhost.localdomain>";
 /// The maximum time for a server's answer: half a minute for holding it back, and the same for sending it.
 const LOG_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The maximum time for a server to say if it is ready.
+const READINESS_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The reason why the program could not be set up.
 #[derive(Debug, thiserror::Error)]
@@ -44,6 +50,9 @@ pub(crate) enum WiringError {
     /// The schema is not that of this version.
     #[error("the database cannot be brought up to date")]
     Migrate(#[source] MigrateError),
+    /// The database is of another cell.
+    #[error("FORECOURT_CELL cannot be used")]
+    Cell(#[source] CellError),
     /// The database does not answer.
     #[error("the database cannot be used")]
     Reach(#[source] StoreError),
@@ -62,6 +71,12 @@ pub(crate) enum WiringError {
          webhook secrets and stored answers cannot be read: start with that one"
     )]
     SecretKey,
+    /// Some of the database's secrets are still encrypted with the key before.
+    #[error(
+        "the change of the secret key is not finished: set FORECOURT_SECRET_KEY_PREVIOUS to the key before too, until \
+         `forecourt secret-key rotate` is done"
+    )]
+    PreviousKey,
     /// The mail server's address is malformed.
     #[error("FORECOURT_SMTP_URL {0}")]
     Smtp(InvalidSmtpUrl),
@@ -110,6 +125,25 @@ pub(crate) async fn open_storage(settings: &Settings) -> Result<Storage, WiringE
     open(&Config::new(settings.database_url.reveal())).await
 }
 
+/// Opens the database, brought up to date, for commands that look after it as a whole.
+///
+/// # Errors
+/// [`WiringError::Open`], [`WiringError::Migrate`].
+pub(crate) async fn open_migrated(settings: &Settings) -> Result<Storage, WiringError> {
+    let storage = open(&for_commands(settings)).await?;
+    migrate(settings, &storage).await?;
+    Ok(storage)
+}
+
+/// Returns the configuration for commands, which may take their time.
+fn for_commands(settings: &Settings) -> Config {
+    Config {
+        statement: None,
+        lock: None,
+        ..Config::new(settings.database_url.reveal())
+    }
+}
+
 async fn open(config: &Config) -> Result<Storage, WiringError> {
     Storage::open(config).await.map_err(WiringError::Open)
 }
@@ -129,12 +163,14 @@ pub(crate) async fn check_safety(settings: &Settings, storage: &Storage) -> Resu
     }
 }
 
-/// Migrates the database to this version; returns the applied migrations.
+/// Migrates the database to this version, in the cell of the settings; returns the applied migrations.
 ///
 /// # Errors
-/// [`WiringError::Migrate`].
-pub(crate) async fn migrate(storage: &Storage) -> Result<Vec<String>, WiringError> {
-    storage.migrate().await.map_err(WiringError::Migrate)
+/// [`WiringError::Migrate`], [`WiringError::Cell`].
+pub(crate) async fn migrate(settings: &Settings, storage: &Storage) -> Result<Vec<String>, WiringError> {
+    let applied = storage.migrate().await.map_err(WiringError::Migrate)?;
+    storage.adopt_cell(settings.cell).await.map_err(WiringError::Cell)?;
+    Ok(applied)
 }
 
 /// Refuses a clock that differs from the database's: stored data would have wrong times, and be purged at wrong times.
@@ -157,6 +193,18 @@ pub(crate) async fn identify(storage: &Storage) -> Result<DatabaseFacts, WiringE
         .map_err(WiringError::Reach)
 }
 
+/// Announces this process as a server of the database.
+///
+/// # Errors
+/// [`WiringError::Reach`].
+pub(crate) async fn announce(storage: &Storage, keyring: &Keyring) -> Result<ServerReport, WiringError> {
+    let server = this_server(keyring, &SystemClock, &SystemRandom);
+    let server = server.map_err(|error| WiringError::Reach(StoreError::Other(error.into())))?;
+    let renewed = storage.renew_server(&server, &SystemClock).await;
+    renewed.map_err(WiringError::Reach)?;
+    Ok(server)
+}
+
 /// Begins a new epoch of the database.
 ///
 /// # Errors
@@ -166,61 +214,56 @@ pub(crate) async fn raise_epoch(storage: &Storage) -> Result<Epoch, WiringError>
 }
 
 /// Refuses a database that was used with another secret key. The data encrypted with that key, answers to retries and secrets
-/// of webhooks, cannot be read with this one.
+/// of webhooks, cannot be read with these ones.
 ///
 /// # Errors
-/// [`WiringError::SecretKey`], [`WiringError::Reach`].
-pub(crate) async fn check_key(storage: &Storage, key: &SecretKey) -> Result<(), WiringError> {
-    let key = forecourt_storage::SecretKey::from_bytes(*key.reveal());
-    let accepted = storage.accepts_key(&key, &SystemRandom).await;
-    if accepted.map_err(WiringError::Reach)? {
-        Ok(())
-    } else {
-        Err(WiringError::SecretKey)
+/// [`WiringError::SecretKey`], [`WiringError::PreviousKey`], [`WiringError::Reach`].
+pub(crate) async fn check_key(storage: &Storage, keys: Keys) -> Result<Keyring, WiringError> {
+    let unlocked = storage.unlock(keys.current, keys.previous, &SystemRandom).await;
+    match unlocked.map_err(WiringError::Reach)? {
+        Unlocked::Keys(keyring) => Ok(keyring),
+        Unlocked::WrongKey => Err(WiringError::SecretKey),
+        Unlocked::NeedsPrevious => Err(WiringError::PreviousKey),
     }
 }
 
-/// Opens the database for commands, brought up to date. A command may take its time. One that stores digests of personal values needs
-/// the secret `key`.
+/// Opens the records for commands, as [`open_migrated`] does. A command that stores digests of personal values needs the secret `key`.
 ///
 /// # Errors
 /// [`WiringError::Open`], [`WiringError::Migrate`], and with a key as [`check_key`].
-pub(crate) async fn open_database(
-    settings: &Settings,
-    key: Option<&SecretKey>,
-) -> Result<Arc<dyn Database>, WiringError> {
-    let storage = open(&Config {
-        statement: None,
-        lock: None,
-        ..Config::new(settings.database_url.reveal())
-    })
-    .await?;
-    migrate(&storage).await?;
-    if let Some(key) = key {
-        check_key(&storage, key).await?;
-    }
-    Ok(storage.database(forecourt_storage::Ports {
+pub(crate) async fn open_database(settings: &Settings, keys: Option<Keys>) -> Result<Arc<dyn Database>, WiringError> {
+    let storage = open_migrated(settings).await?;
+    let keyring = match keys {
+        Some(keys) => Some(check_key(&storage, keys).await?),
+        None => None,
+    };
+    Ok(database_of(settings, &storage, keyring))
+}
+
+/// Returns the records of an open database, for commands.
+pub(crate) fn database_of(settings: &Settings, storage: &Storage, keyring: Option<Keyring>) -> Arc<dyn Database> {
+    storage.database(forecourt_storage::Ports {
         clock: Arc::new(SystemClock),
         random: Arc::new(SystemRandom),
-        secret_key: key.map(|key| forecourt_storage::SecretKey::from_bytes(*key.reveal())),
+        secret_key: keyring,
         policy: settings.webhook_policy(),
         watcher: None,
         files: file_addresses(settings),
         mails_per_day: settings.mails_per_business_per_day,
-    }))
+    })
 }
 
 /// Returns the database for a server, with a separate handle for each call. `watcher` is notified of all commits.
 pub(crate) fn database(
     settings: &Settings,
     storage: &Storage,
-    key: &SecretKey,
+    keyring: &Keyring,
     watcher: Arc<dyn Watcher>,
 ) -> Arc<dyn Database> {
     storage.for_worker().database(forecourt_storage::Ports {
         clock: Arc::new(SystemClock),
         random: Arc::new(SystemRandom),
-        secret_key: Some(forecourt_storage::SecretKey::from_bytes(*key.reveal())),
+        secret_key: Some(keyring.clone()),
         policy: settings.webhook_policy(),
         watcher: Some(watcher),
         files: file_addresses(settings),
@@ -262,6 +305,26 @@ pub(crate) fn event_log(ServerUrl(server): &ServerUrl, token: &str) -> Result<Ar
     ))
 }
 
+/// Returns a client that asks a server if it is ready.
+///
+/// # Errors
+/// [`WiringError::Api`].
+pub(crate) fn readiness(server: &str) -> Result<ApiClient, WiringError> {
+    let config = forecourt_webhook_client::Config {
+        timeout: READINESS_TIMEOUT,
+        ..anywhere()
+    };
+    ApiClient::new(config, server, "").map_err(WiringError::Api)
+}
+
+/// Returns a client that reads anything at `base`, with a token.
+///
+/// # Errors
+/// [`WiringError::Api`].
+pub(crate) fn reader(base: &str, token: &str) -> Result<ApiClient, WiringError> {
+    ApiClient::new(anywhere(), base, token).map_err(WiringError::Api)
+}
+
 /// Returns the client that posts to a receiver that only this machine reaches.
 ///
 /// # Errors
@@ -285,6 +348,7 @@ impl EventLog for ApiClient {
         let ApiAnswer {
             status,
             retry_after,
+            date: _,
             body,
         } = self.get(path).await?;
         Ok(LogReply {
@@ -310,14 +374,35 @@ fn projections() -> Projections {
 /// # Errors
 /// [`WiringError::Smtp`], [`WiringError::Sender`].
 pub(crate) fn mailer(settings: &Settings) -> Result<Arc<dyn Mailer>, WiringError> {
-    let messages = messages(settings).map_err(WiringError::Sender)?;
-    Ok(match &settings.smtp_url {
-        Some(url) => {
-            let mailer = SmtpMailer::new(url.reveal(), messages).map_err(WiringError::Smtp)?;
-            Arc::new(CountedMailer(mailer))
+    Ok(match smtp_mailer(settings)? {
+        Some(mailer) => Arc::new(CountedMailer(mailer)),
+        None => {
+            let messages = messages(settings).map_err(WiringError::Sender)?;
+            Arc::new(CountedMailer(SpoolMailer::new(settings.mail_folder(), messages)))
         }
-        None => Arc::new(CountedMailer(SpoolMailer::new(settings.mail_folder(), messages))),
     })
+}
+
+/// Returns the sender over SMTP, if there is a mail server.
+///
+/// # Errors
+/// As for [`mailer`].
+pub(crate) fn smtp_mailer(settings: &Settings) -> Result<Option<SmtpMailer>, WiringError> {
+    let messages = messages(settings).map_err(WiringError::Sender)?;
+    let mailer = settings
+        .smtp_url
+        .as_ref()
+        .map(|url| SmtpMailer::new(url.reveal(), messages));
+    mailer.transpose().map_err(WiringError::Smtp)
+}
+
+/// Returns the domain that mails come from.
+///
+/// # Errors
+/// [`WiringError::Sender`].
+pub(crate) fn sender_domain(settings: &Settings) -> Result<String, WiringError> {
+    let messages = messages(settings).map_err(WiringError::Sender)?;
+    Ok(messages.domain().to_owned())
 }
 
 fn messages(settings: &Settings) -> Result<MessageBuilder, InvalidSender> {
@@ -411,8 +496,7 @@ pub(crate) fn metrics(settings: &Settings) -> Result<Option<Metrics>, WiringErro
 pub(crate) fn listen(
     settings: &Settings,
     storage: Storage,
-    key: SecretKey,
-    key_uses: Arc<KeyUses>,
+    shared: &background::Ports,
     watcher: Arc<dyn Watcher>,
     notifier: EventNotifier,
     metrics: Option<Metrics>,
@@ -422,12 +506,14 @@ pub(crate) fn listen(
         tracing::info!(%error, folder = %settings.data_dir.display(), "there is no data folder");
     }
     let of_worker = settings.clone();
+    let keyring = shared.keyring.clone();
     let config = forecourt_rest::Config {
         bind: settings.bind,
         admin_bind: settings.admin_bind,
         public_url: settings.base_url(settings.bind),
+        installation: installation_mark(&shared.installation),
         spool: settings.data_dir.clone(),
-        address_key: AddressKey::derive(key.reveal()),
+        address_key: AddressKey::derive(&keyring.used_key()),
         workers: thread::available_parallelism().map_or(1, usize::from),
         limits: settings.rate_limits(),
         auth_failures_per_minute: settings.auth_failures_per_minute,
@@ -437,11 +523,12 @@ pub(crate) fn listen(
         cors: settings.cors_origins.clone(),
     };
     let ports = forecourt_rest::Ports {
-        database: Arc::new(move || database(&of_worker, &storage, &key, Arc::clone(&watcher))),
+        database: Arc::new(move || database(&of_worker, &storage, &keyring, Arc::clone(&watcher))),
         clock: Arc::new(SystemClock),
         random: Arc::new(SystemRandom),
         counters: counters(settings)?,
-        key_uses,
+        key_uses: Arc::clone(&shared.key_uses),
+        proxies: Arc::clone(&shared.proxies),
         metrics,
         projections: projections(),
         notifier,
@@ -454,6 +541,12 @@ pub(crate) fn listen(
         addresses: addresses(settings.bind, settings.admin_bind),
         source,
     })
+}
+
+/// Returns the mark of an installation: anyone may know it, and it says no more than that two answers come from the same one.
+pub(crate) fn installation_mark(installation: &str) -> String {
+    let digest = Sha256::digest(installation);
+    digest[..4].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Returns the addresses with the settings that name them.

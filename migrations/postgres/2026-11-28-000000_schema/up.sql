@@ -14,6 +14,18 @@ CREATE TABLE forecourt_meta (
 
 INSERT INTO forecourt_meta (key, value) VALUES ('product', 'forecourt');
 
+-- The servers that use the database. Each renews its row while it runs, and removes it when it stops. The report is JSON.
+CREATE TABLE servers (
+    id           BIGINT NOT NULL PRIMARY KEY,
+    host         TEXT   NOT NULL,
+    pid          BIGINT NOT NULL,
+    version      TEXT   NOT NULL,
+    started      BIGINT NOT NULL,
+    seen         BIGINT NOT NULL,
+    clock_offset BIGINT,
+    report       TEXT   NOT NULL
+);
+
 
 -- Businesses and their keys
 -- -------------------------

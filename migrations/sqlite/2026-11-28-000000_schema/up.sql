@@ -13,6 +13,18 @@ CREATE TABLE forecourt_meta (
 
 INSERT INTO forecourt_meta (key, value) VALUES ('product', 'forecourt');
 
+-- The servers that use the database. Each renews its row while it runs, and removes it when it stops. The report is JSON.
+CREATE TABLE servers (
+    id           INTEGER NOT NULL PRIMARY KEY,
+    host         TEXT    NOT NULL,
+    pid          INTEGER NOT NULL,
+    version      TEXT    NOT NULL,
+    started      INTEGER NOT NULL,
+    seen         INTEGER NOT NULL,
+    clock_offset INTEGER,
+    report       TEXT    NOT NULL
+) STRICT;
+
 
 -- Businesses and their keys
 -- -------------------------

@@ -108,6 +108,10 @@ impl<A: Analyst> Analyst for Budgeted<A> {
         self.analyst.assess(business, conversation).await
     }
 
+    fn is_remote(&self) -> bool {
+        self.analyst.is_remote()
+    }
+
     fn time_limit(&self) -> Duration {
         self.analyst.time_limit()
     }

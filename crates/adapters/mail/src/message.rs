@@ -51,7 +51,7 @@ impl MessageBuilder {
     }
 
     /// Returns the domain that mails come from.
-    pub(crate) fn domain(&self) -> &str {
+    pub fn domain(&self) -> &str {
         self.from.email.domain()
     }
 

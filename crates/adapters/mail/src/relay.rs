@@ -72,7 +72,7 @@ impl Relay {
 
     /// Opens a connection and makes it ready for a mail.
     pub(crate) async fn connect(&self) -> Result<AsyncSmtpConnection, Problem> {
-        let mut connection = self.open_connection().await.map_err(Problem::at(Step::Greeting))?;
+        let mut connection = self.greet().await?;
         if let Some(credentials) = &self.credentials {
             if self.security == Security::IfOffered && !connection.is_encrypted() {
                 return Err(Problem::Unguarded);
@@ -81,6 +81,11 @@ impl Relay {
             answer.map_err(Problem::at(Step::Login))?;
         }
         Ok(connection)
+    }
+
+    /// Opens a connection without logging in.
+    pub(crate) async fn greet(&self) -> Result<AsyncSmtpConnection, Problem> {
+        self.open_connection().await.map_err(Problem::at(Step::Greeting))
     }
 
     async fn open_connection(&self) -> Result<AsyncSmtpConnection, Error> {

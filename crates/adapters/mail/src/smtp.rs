@@ -76,6 +76,32 @@ impl SmtpMailer {
         })
     }
 
+    /// Checks that the server can be reached, and that TLS works where it is to be used. Nobody logs in, and no mail is sent.
+    ///
+    /// # Errors
+    /// [`MailError`].
+    pub async fn greet(&self) -> Result<(), MailError> {
+        self.visit(self.relay.greet()).await
+    }
+
+    /// Checks that the server accepts the login. No mail is sent.
+    ///
+    /// # Errors
+    /// [`MailError`].
+    pub async fn log_in(&self) -> Result<(), MailError> {
+        self.visit(self.relay.connect()).await
+    }
+
+    async fn visit(
+        &self,
+        connection: impl Future<Output = Result<AsyncSmtpConnection, Problem>>,
+    ) -> Result<(), MailError> {
+        let mut connection = within(TIMEOUT, connection).await.map_err(mail_error)?;
+        // The answer is known: a failure to quit changes nothing.
+        let _ = connection.quit().await;
+        Ok(())
+    }
+
     /// Returns an idle connection that still answers, or else a new one.
     async fn connection(&self) -> Result<AsyncSmtpConnection, Problem> {
         while let Some(Idle { mut connection, since }) = self.with_idle(Vec::pop) {

@@ -119,7 +119,7 @@ impl RateCounters for RedisRateCounters {
 }
 
 /// Returns a connection that opens when it is first used.
-fn prepare(client: &Client) -> RedisResult<ConnectionManager> {
+pub(crate) fn prepare(client: &Client) -> RedisResult<ConnectionManager> {
     let config = ConnectionManagerConfig::new()
         .set_connection_timeout(Some(TIMEOUT))
         .set_response_timeout(Some(TIMEOUT))

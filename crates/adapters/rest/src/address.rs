@@ -78,12 +78,12 @@ fn hop_address(hop: &str) -> Option<IpAddr> {
     hop.parse().ok().or_else(with_port).or_else(bare)
 }
 
-fn contains(ranges: &[IpNet], address: IpAddr) -> bool {
+pub(crate) fn contains(ranges: &[IpNet], address: IpAddr) -> bool {
     ranges.iter().any(|range| range.contains(&address))
 }
 
 /// Returns true if the address belongs to this machine or to a private network, where proxies run.
-fn is_private(address: IpAddr) -> bool {
+pub(crate) fn is_private(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(address) => {
             let [first, second, ..] = address.octets();

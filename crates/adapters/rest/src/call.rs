@@ -1,15 +1,16 @@
 //! The input of a handler: a request that has been let in, and access to the database.
 
-use std::{borrow::Cow, net::IpAddr, rc::Rc, str::FromStr, sync::Arc};
+use std::{borrow::Cow, net::IpAddr, rc::Rc, str::FromStr, sync::Arc, time::Duration};
 
 use actix_web::{HttpRequest, http::header};
 use forecourt_accounts::{Caller, KeyedRequest, Rules, Token};
 use forecourt_dealership::{ReadSession, Session};
 use forecourt_kernel::{
-    BoxError, Clock, Epoch, ListName, NotAnId, Precondition, Projection, Random, Target, ValidationErrors,
+    BoxError, Clock, Epoch, ListName, Mail, NotAnId, Precondition, Projection, Random, Target, ValidationErrors,
 };
 use percent_encoding::percent_decode_str;
 use serde::de::DeserializeOwned;
+use tokio::time::timeout;
 
 use crate::{
     address::Client, answer_cache::AnswerKey, body, code::Code, compression::Codings, conditional::EntityTags,
@@ -251,6 +252,27 @@ impl Call {
         }
         metrics::count_refused_mail();
         Err(refused("the business may send no more mails today".into()))
+    }
+
+    /// Sends a mail that was claimed while the request waits, and no transaction is open. Returns it if outgoing is held: then it
+    /// is queued with the answer, which is that of a mail that was sent.
+    pub(crate) async fn send_mail(&self, mail: Mail, time_limit: Duration) -> Result<Option<Mail>, BoxError> {
+        if self.worker.database.is_outgoing_held() {
+            return Ok(Some(mail));
+        }
+        timeout(time_limit, self.worker.shared.mailer.send(&mail)).await??;
+        Ok(None)
+    }
+
+    /// Queues a mail that [`Call::send_mail`] returned.
+    pub(crate) async fn queue_held_mail(&self, session: &mut dyn Session, held: Option<&Mail>) -> Result<(), ApiError> {
+        if let Some(mail) = held {
+            let now = self.clock().now();
+            session
+                .queue_claimed_mail(self.caller.business_id(), mail.clone(), now)
+                .await?;
+        }
+        Ok(())
     }
 
     /// Begins a transaction.

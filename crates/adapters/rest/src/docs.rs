@@ -44,12 +44,13 @@ pub(crate) struct Page {
     content: Content,
 }
 
-/// Returns the pages of a server that is reached at `public_url`.
-pub(crate) fn pages(public_url: String) -> Vec<Page> {
+/// Returns the pages of a server of the `installation` that is reached at `public_url`.
+pub(crate) fn pages(public_url: String, installation: &str) -> Vec<Page> {
     let page = |path, content| Page { path, content };
+    let health = serde_json::json!({"status": "ok", "installation": installation}).to_string();
     vec![
         page("/2.0/openapi.json", Content::OpenApi(Document::new(public_url))),
-        page("/healthz", Content::Health),
+        page("/healthz", Content::Health(health.into())),
         page("/readyz", Content::Readiness),
         page("/", Content::Root),
         page(files::FOLDER, Content::Files),
@@ -73,7 +74,7 @@ enum Content {
     /// A redirect to the documentation.
     Root,
     /// The liveness of the process.
-    Health,
+    Health(Bytes),
     /// The readiness of the process for work.
     Readiness,
     /// Photos and videos, some of them only for callers who may see them.
@@ -121,7 +122,7 @@ impl Page {
 
     /// Returns true if rate limits and blocks apply to it. Monitoring of the server is let in from everywhere.
     pub(crate) const fn is_limited(&self) -> bool {
-        !matches!(self.content, Content::Health | Content::Readiness)
+        !matches!(self.content, Content::Health(_) | Content::Readiness)
     }
 
     /// Returns true if it can be requested with this method.
@@ -158,7 +159,7 @@ impl Page {
             Content::Errors => for_browsers(error_page(request, self.path, help)),
             // Relative, so that it also works behind a proxy that serves the API below a path.
             Content::Root => redirect(StatusCode::FOUND, "./docs"),
-            Content::Health => json(Bytes::from_static(br#"{"status":"ok"}"#)),
+            Content::Health(answer) => json(answer.clone()),
             Content::Files => files::serve(request, admission, worker, info).await?,
             Content::Readiness => health::readiness(worker).await,
         })

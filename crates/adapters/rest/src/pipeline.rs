@@ -124,6 +124,7 @@ async fn answer<'p>(
     };
     let now = worker.shared.clock.now();
     let client = address::client(request, &admission.trusted_proxies);
+    worker.shared.proxies.note(request, &admission.trusted_proxies, now);
     if cors.is_preflight(request) {
         let is_known = page.map_or(!matches!(found, Found::Nothing), Page::is_limited);
         if is_known && let Err(blocked) = admission.gate.check(client, now) {

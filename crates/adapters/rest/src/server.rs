@@ -48,6 +48,7 @@ use crate::{
     operation::Operation,
     parsing::ParsePool,
     pipeline::{self, Pipeline, handle},
+    proxy_watch::ProxyWatch,
     router::Router,
     tail::Tails,
     upload::Uploads,
@@ -79,6 +80,8 @@ pub struct Config {
     pub admin_bind: Option<SocketAddr>,
     /// The URL by which callers reach the server.
     pub public_url: String,
+    /// The mark of the installation, by which `/healthz` is known from that of another one.
+    pub installation: String,
     /// The folder for files while they are received.
     pub spool: PathBuf,
     /// The key that signs addresses of private files.
@@ -115,6 +118,8 @@ pub struct Ports {
     pub counters: Arc<dyn RateCounters>,
     /// Records which keys are in use.
     pub key_uses: Arc<KeyUses>,
+    /// Notes proxies that the settings do not list.
+    pub proxies: Arc<ProxyWatch>,
     /// Collects metrics, if they are wanted.
     pub metrics: Option<Metrics>,
     /// Projections of the records in events for a key's scopes.
@@ -177,6 +182,7 @@ pub fn start(config: Config, ports: Ports) -> io::Result<Running> {
         allow_insecure_targets: config.allow_insecure_targets,
         projections: ports.projections,
         key_uses: ports.key_uses,
+        proxies: ports.proxies,
         notifier: ports.notifier.clone(),
         mailer: ports.mailer,
         hasher: ports.hasher,
@@ -196,7 +202,7 @@ pub fn start(config: Config, ports: Ports) -> io::Result<Running> {
     });
     let pipeline = Arc::new(Pipeline {
         router: Router::new(operations).map_err(io::Error::other)?,
-        pages: docs::pages(config.public_url),
+        pages: docs::pages(config.public_url, &config.installation),
         unrouted: Meter::new("-", "-"),
         admission: Admission {
             counters: ports.counters,

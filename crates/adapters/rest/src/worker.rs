@@ -13,7 +13,7 @@ use tokio::sync::Semaphore;
 use crate::{
     answer_cache::AnswerCache, credentials::CredentialCache, error::ApiError, help::HelpPages, keyed_mutex::KeyedMutex,
     large_answers::LargeAnswers, manifests::Manifests, notifier::EventNotifier, parsing::ParsePool,
-    summary::OperationSummary, tail::Tails, upload::Uploads,
+    proxy_watch::ProxyWatch, summary::OperationSummary, tail::Tails, upload::Uploads,
 };
 
 /// The state that the handlers of all workers share.
@@ -26,6 +26,7 @@ pub(crate) struct Shared {
     pub(crate) allow_insecure_targets: bool,
     pub(crate) projections: Projections,
     pub(crate) key_uses: Arc<KeyUses>,
+    pub(crate) proxies: Arc<ProxyWatch>,
     pub(crate) notifier: EventNotifier,
     pub(crate) tails: Tails,
     pub(crate) mailer: Arc<dyn Mailer>,

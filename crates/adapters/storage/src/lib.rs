@@ -13,11 +13,18 @@
 //!
 //! Statements fail as [`forecourt_kernel::StoreError`], by the one translation in [`store_error`].
 
+mod cell;
 mod config;
+<<<<<<< HEAD
 mod erasure_state;
+=======
+mod diagnosis;
+>>>>>>> 4da72670 (servers, outgoing, cells, keys, doctor)
 mod error;
+mod keys;
 mod migration;
 mod models;
+mod outgoing;
 pub mod personal;
 mod pool;
 pub mod postgres;
@@ -25,6 +32,7 @@ mod preview;
 mod readiness;
 mod schema;
 mod secrets;
+mod servers;
 mod shares;
 pub mod sqlite;
 mod state;
@@ -35,11 +43,16 @@ mod totals;
 mod trigrams;
 mod version_check;
 
+pub use cell::{Cell, CellError};
 pub use config::Config;
+pub use diagnosis::{Migrations, OldTransactions, TroubledWebhook};
 pub use error::{MigrateError, OpenError, store_error};
+pub use outgoing::{Discarded, Outgoing};
 pub use pool::{PoolStatus, WriteStats};
 
-pub use secrets::SecretKey;
+pub use keys::{Forgotten, Resealed};
+pub use secrets::{Keyring, SecretKey, Unlocked};
+pub use servers::{RunningServer, ServerReport};
 pub use state::DatabaseFacts;
 pub use statement::{AnyStatement, Connection, MayScan, RunQueryDsl, Scan};
 
@@ -50,7 +63,6 @@ use forecourt_dealership::Database;
 use forecourt_files::FileAddresses;
 use forecourt_kernel::{BoxError, Clock, Epoch, Random, StoreError, StoreResult};
 use forecourt_webhooks::{Policy, Watcher};
-use secrets::SecretCipher;
 use subscribers::Subscribers;
 
 /// The version of this layer, noted in a database when it changes the schema.
@@ -109,6 +121,17 @@ impl Storage {
         }
     }
 
+    /// Makes a database that has not given out ids one of the `wanted` cell, and returns the database's cell.
+    ///
+    /// # Errors
+    /// [`CellError`] if it is of another one, or cannot be reached.
+    pub async fn adopt_cell(&self, wanted: Option<Cell>) -> Result<Cell, CellError> {
+        match self {
+            Self::Sqlite(engine) => engine.adopt_cell(wanted).await,
+            Self::Postgres(engine) => engine.adopt_cell(wanted).await,
+        }
+    }
+
     /// Returns the settings of the database's server that are off, so that a power failure may lose confirmed writes.
     ///
     /// # Errors
@@ -150,6 +173,107 @@ impl Storage {
         match self {
             Self::Sqlite(engine) => engine.raise_epoch(clock.now()).await,
             Self::Postgres(engine) => engine.raise_epoch(clock.now()).await,
+        }
+    }
+
+    /// Returns the switch that keeps webhooks, mails and requests to models from leaving any server.
+    ///
+    /// # Errors
+    /// `Unavailable` if the database cannot be reached.
+    pub async fn outgoing(&self) -> StoreResult<Outgoing> {
+        match self {
+            Self::Sqlite(engine) => engine.outgoing().await,
+            Self::Postgres(engine) => engine.outgoing().await,
+        }
+    }
+
+    /// Moves that switch, and returns its position. Servers obey it within 5 seconds.
+    ///
+    /// # Errors
+    /// `Unavailable` if the database cannot be reached.
+    pub async fn set_outgoing(&self, is_held: bool, clock: &dyn Clock) -> StoreResult<Outgoing> {
+        match self {
+            Self::Sqlite(engine) => engine.set_outgoing(is_held, clock.now()).await,
+            Self::Postgres(engine) => engine.set_outgoing(is_held, clock.now()).await,
+        }
+    }
+
+    /// Drops some of the webhook deliveries and mails that wait to leave; returns their numbers, both 0 if none waits any longer.
+    /// To be called while outgoing is held, again and again.
+    ///
+    /// # Errors
+    /// `Unavailable` if the database cannot be reached.
+    pub async fn discard_waiting(&self) -> StoreResult<Discarded> {
+        match self {
+            Self::Sqlite(engine) => engine.discard_waiting().await,
+            Self::Postgres(engine) => engine.discard_waiting().await,
+        }
+    }
+
+    /// Notes the beginning of a round that one server makes for all. Returns `false` if another has begun one within so many
+    /// seconds.
+    ///
+    /// # Errors
+    /// `Unavailable` if the database cannot be reached.
+    pub async fn claim_round(&self, name: &str, seconds: i64, clock: &dyn Clock) -> StoreResult<bool> {
+        match self {
+            Self::Sqlite(engine) => engine.claim_round(name, seconds, clock.now()).await,
+            Self::Postgres(engine) => engine.claim_round(name, seconds, clock.now()).await,
+        }
+    }
+
+    /// Returns a fact about the installation, by its key.
+    ///
+    /// # Errors
+    /// `Unavailable` if the database cannot be reached.
+    pub async fn fact(&self, key: &str) -> StoreResult<Option<String>> {
+        match self {
+            Self::Sqlite(engine) => engine.fact(key).await,
+            Self::Postgres(engine) => engine.fact(key).await,
+        }
+    }
+
+    /// Keeps a fact about the installation.
+    ///
+    /// # Errors
+    /// `Unavailable` if the database cannot be reached.
+    pub async fn set_fact(&self, key: &str, value: String) -> StoreResult<()> {
+        match self {
+            Self::Sqlite(engine) => engine.set_fact(key, value).await,
+            Self::Postgres(engine) => engine.set_fact(key, value).await,
+        }
+    }
+
+    /// Announces a server that uses the database. It counts as gone 30 seconds after the last call.
+    ///
+    /// # Errors
+    /// `Unavailable` if the database cannot be reached.
+    pub async fn renew_server(&self, server: &ServerReport, clock: &dyn Clock) -> StoreResult<()> {
+        match self {
+            Self::Sqlite(engine) => engine.renew_server(server, clock).await,
+            Self::Postgres(engine) => engine.renew_server(server, clock).await,
+        }
+    }
+
+    /// Removes a server that ends.
+    ///
+    /// # Errors
+    /// `Unavailable` if the database cannot be reached.
+    pub async fn remove_server(&self, id: i64) -> StoreResult<()> {
+        match self {
+            Self::Sqlite(engine) => engine.remove_server(id).await,
+            Self::Postgres(engine) => engine.remove_server(id).await,
+        }
+    }
+
+    /// Returns the servers that use the database, in the order of their starts.
+    ///
+    /// # Errors
+    /// `Unavailable` if the database cannot be reached.
+    pub async fn running_servers(&self, clock: &dyn Clock) -> StoreResult<Vec<RunningServer>> {
+        match self {
+            Self::Sqlite(engine) => engine.running_servers(clock).await,
+            Self::Postgres(engine) => engine.running_servers(clock).await,
         }
     }
 
@@ -203,19 +327,83 @@ impl Storage {
         }
     }
 
-    /// Checks that `key` is the secret key that this database has been used with. A database that was used with none takes it as
-    /// its own.
+    /// Tries keys on this database: the one of the setting, and the one before while the database is brought from that to the
+    /// other. A database that was used with none takes the one of the setting as its own.
     ///
     /// # Errors
     /// `Unavailable` if the database cannot be reached.
-    pub async fn accepts_key(&self, key: &SecretKey, random: &dyn Random) -> StoreResult<bool> {
-        let cipher = SecretCipher::new(key);
-        let proof = cipher.proof(random)?;
+    pub async fn unlock(
+        &self,
+        key: SecretKey,
+        previous: Option<SecretKey>,
+        random: &dyn Random,
+    ) -> StoreResult<Unlocked> {
+        let proof = Keyring::from(key.clone()).proof(random)?;
         let stored = match self {
-            Self::Sqlite(engine) => engine.secret_proof(proof).await?,
-            Self::Postgres(engine) => engine.secret_proof(proof).await?,
+            Self::Sqlite(engine) => engine.stored_keys(Some(proof)).await?,
+            Self::Postgres(engine) => engine.stored_keys(Some(proof)).await?,
         };
-        Ok(cipher.proves(&stored))
+        Keyring::unlock(key, previous, &stored)
+    }
+
+    /// Lets the keys of a running process encrypt with the one that the database is used with now.
+    ///
+    /// # Errors
+    /// `Unavailable` if the database cannot be reached.
+    pub async fn follow_keys(&self, keyring: &Keyring) -> StoreResult<()> {
+        let stored = match self {
+            Self::Sqlite(engine) => engine.stored_keys(None).await?,
+            Self::Postgres(engine) => engine.stored_keys(None).await?,
+        };
+        if let Some(proof) = &stored.proof {
+            keyring.note_proof(proof);
+        }
+        Ok(())
+    }
+
+    /// Begins to bring the database from the previous key of `keyring` to its current one: from now on that one encrypts.
+    ///
+    /// # Errors
+    /// `Unavailable` if the database cannot be reached.
+    pub async fn begin_rotation(&self, keyring: &Keyring, random: &dyn Random) -> StoreResult<()> {
+        match self {
+            Self::Sqlite(engine) => engine.begin_rotation(keyring, random).await,
+            Self::Postgres(engine) => engine.begin_rotation(keyring, random).await,
+        }
+    }
+
+    /// Encrypts with the current key of `keyring` everything that is encrypted with its previous one, in small transactions.
+    /// Returns the numbers of what was, all 0 once nothing is left.
+    ///
+    /// # Errors
+    /// `Unavailable` if the database cannot be reached. What was done stays done.
+    pub async fn reseal(&self, keyring: &Keyring, random: &dyn Random) -> StoreResult<Resealed> {
+        match self {
+            Self::Sqlite(engine) => engine.reseal(keyring, random).await,
+            Self::Postgres(engine) => engine.reseal(keyring, random).await,
+        }
+    }
+
+    /// Notes that nothing is encrypted with the previous key any longer.
+    ///
+    /// # Errors
+    /// `Unavailable` if the database cannot be reached.
+    pub async fn end_rotation(&self) -> StoreResult<()> {
+        match self {
+            Self::Sqlite(engine) => engine.end_rotation().await,
+            Self::Postgres(engine) => engine.end_rotation().await,
+        }
+    }
+
+    /// Finds what `key` does not open, and with `drop` drops it and makes `key` the database's own. Returns what it is.
+    ///
+    /// # Errors
+    /// `Unavailable` if the database cannot be reached. What was done stays done.
+    pub async fn forget_key(&self, key: &SecretKey, drop: bool, random: &dyn Random) -> StoreResult<Forgotten> {
+        match self {
+            Self::Sqlite(engine) => engine.forget_key(key, drop, random).await,
+            Self::Postgres(engine) => engine.forget_key(key, drop, random).await,
+        }
     }
 
     /// The database as the rest of the program knows it.
@@ -233,7 +421,7 @@ impl Storage {
         let dependencies = Arc::new(Dependencies {
             clock,
             random,
-            cipher: secret_key.as_ref().map(SecretCipher::new),
+            cipher: secret_key,
             policy,
             watcher,
             files,
@@ -254,7 +442,7 @@ pub struct Ports {
     /// Makes identifiers and encrypts.
     pub random: Arc<dyn Random>,
     /// Encrypts data that must not be read from a stolen database. A program that stores no such data needs none.
-    pub secret_key: Option<SecretKey>,
+    pub secret_key: Option<Keyring>,
     /// The policy by which webhooks are delivered.
     pub policy: Policy,
     /// Is notified of commits. A program that sends no webhooks has none, and a server that does finds them in the queue.
@@ -269,7 +457,7 @@ pub struct Ports {
 pub(crate) struct Dependencies {
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
-    cipher: Option<SecretCipher>,
+    cipher: Option<Keyring>,
     policy: Policy,
     watcher: Option<Arc<dyn Watcher>>,
     files: FileAddresses,
@@ -278,7 +466,7 @@ pub(crate) struct Dependencies {
 }
 
 impl Dependencies {
-    fn cipher(&self) -> StoreResult<&SecretCipher> {
+    fn cipher(&self) -> StoreResult<&Keyring> {
         self.cipher
             .as_ref()
             .ok_or_else(|| StoreError::Other(BoxError::from("there is no secret key to encrypt with")))

@@ -36,6 +36,20 @@ pub(crate) fn pending<DB: Backend, S: MigrationSource<DB>>(
     })
 }
 
+/// Returns the versions of all migrations, the oldest first.
+///
+/// # Errors
+/// They cannot be read.
+pub(crate) fn versions<DB: Backend, S: MigrationSource<DB>>(source: &S) -> Result<Vec<String>, MigrateError> {
+    let migrations = source.migrations().map_err(MigrateError::Failed)?;
+    let mut versions: Vec<String> = migrations
+        .iter()
+        .map(|migration| migration.name().version().to_string())
+        .collect();
+    versions.sort_unstable();
+    Ok(versions)
+}
+
 /// Refuses another program's database. One that a newer server has changed already is fine: schemas change in steps that the
 /// version before can live with.
 fn check_owner<DB: Backend>(ours: &[Box<dyn Migration<DB>>], applied: &BTreeSet<String>) -> Result<(), MigrateError> {

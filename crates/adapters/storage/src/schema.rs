@@ -22,6 +22,20 @@ diesel::table! {
 }
 
 diesel::table! {
+    /// The servers that run, and those that ended without removing themselves.
+    servers (id) {
+        id -> BigInt,
+        host -> Text,
+        pid -> BigInt,
+        version -> Text,
+        started -> BigInt,
+        seen -> BigInt,
+        clock_offset -> Nullable<BigInt>,
+        report -> Text,
+    }
+}
+
+diesel::table! {
     /// The tenants.
     businesses (id) {
         id -> BigInt,

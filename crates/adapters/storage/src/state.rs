@@ -5,6 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use forecourt_kernel::{Epoch, Random, StoreError, StoreResult, WritesRefused};
 
+use crate::outgoing::Outgoing;
+
 /// The facts by which a database is identified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DatabaseFacts {
@@ -14,12 +16,15 @@ pub struct DatabaseFacts {
     pub epoch: Epoch,
     /// The timeline of the PostgreSQL server that it was last seen on.
     pub timeline: Option<String>,
+    /// The switch that keeps webhooks, mails and requests to models from leaving.
+    pub outgoing: Outgoing,
 }
 
 /// The state that all handles on a database share.
 #[derive(Default)]
 pub(crate) struct DatabaseState {
     epoch: AtomicI64,
+    is_outgoing_held: AtomicBool,
     /// The timeline of PostgreSQL that this process has seen.
     timeline: Mutex<Option<String>>,
     is_blocked: AtomicBool,
@@ -35,6 +40,15 @@ impl DatabaseState {
     /// Adopts an epoch, unless a later one is known.
     pub(crate) fn take_up(&self, epoch: Epoch) {
         self.epoch.fetch_max(epoch.number(), Ordering::AcqRel);
+    }
+
+    /// Returns `true` while nothing must leave this process, as far as it knows.
+    pub(crate) fn is_outgoing_held(&self) -> bool {
+        AtomicBool::load(&self.is_outgoing_held, Ordering::Acquire)
+    }
+
+    pub(crate) fn note_outgoing(&self, is_held: bool) {
+        self.is_outgoing_held.store(is_held, Ordering::Release);
     }
 
     /// The timeline that this process has seen.

@@ -8,7 +8,7 @@ use forecourt_net::{BodyError, read_body};
 use forecourt_webhooks::DeliveryError;
 use http::{
     HeaderMap, HeaderValue, Request,
-    header::{ACCEPT, AUTHORIZATION, HOST, RETRY_AFTER, USER_AGENT},
+    header::{ACCEPT, AUTHORIZATION, DATE, HOST, RETRY_AFTER, USER_AGENT},
 };
 use http_body_util::Full;
 use hyper::body::Incoming;
@@ -38,6 +38,8 @@ pub struct ApiAnswer {
     pub status: u16,
     /// The delay that the server requests before the next request (header `Retry-After`).
     pub retry_after: Option<Duration>,
+    /// The server's time (header `Date`), as it writes it.
+    pub date: Option<String>,
     /// The body.
     pub body: Vec<u8>,
 }
@@ -97,12 +99,15 @@ impl ApiClient {
             .exchange(NO_BUSINESS, target.origin, request, deadline)
             .await?;
         let status = exchange.response.status().as_u16();
-        let retry_after = retry_after(exchange.response.headers());
+        let headers = exchange.response.headers();
+        let retry_after = retry_after(headers);
+        let date = headers.get(DATE).and_then(|date| date.to_str().ok()).map(str::to_owned);
         let body = read(exchange.response.into_body()).await?;
         self.connections.keep(exchange.line).await;
         Ok(ApiAnswer {
             status,
             retry_after,
+            date,
             body,
         })
     }

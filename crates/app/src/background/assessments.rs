@@ -66,6 +66,9 @@ impl Assessments {
             installation: _,
             purge_pause: _,
             key_uses: _,
+            keyring: _,
+            proxies: _,
+            operator: _,
             mail_folder: _,
         } = ports.clone();
         Self {
@@ -74,6 +77,11 @@ impl Assessments {
             analyst,
             after: BusinessId::new(0),
         }
+    }
+
+    /// Returns `true` if conversations may not leave this server now.
+    fn is_held(&self, analyst: &dyn Analyst) -> bool {
+        analyst.is_remote() && self.database.is_outgoing_held()
     }
 
     /// Leases up to `limit` conversations.
@@ -102,7 +110,7 @@ impl Assessments {
                 failure = failure.or(failure_of(ended));
             }
             let free = (AT_ONCE - under_way.len()).min(PER_ROUND - begun);
-            if free > 0 && !is_drained && failure.is_none() && !shutdown.is_requested() {
+            if free > 0 && !is_drained && failure.is_none() && !shutdown.is_requested() && !self.is_held(&**analyst) {
                 match self.take(free, analyst.time_limit()).await {
                     Ok(taken) => {
                         // Fewer than there is room for may be one business's share, not everything that waits.
@@ -256,6 +264,9 @@ impl Job for Assessments {
 
     async fn round(&mut self, shutdown: &Shutdown) -> Result<Round, BoxError> {
         if let Some(analyst) = self.analyst.clone() {
+            if self.is_held(&*analyst) {
+                return Ok(Round::Done);
+            }
             return self.read_due(&analyst, shutdown).await;
         }
         // Nothing is kept for an analyst that may be configured later: it would read conversations that ended long ago.
@@ -276,6 +287,7 @@ mod tests {
     use forecourt_files::testing::MemoryFileStore;
     use forecourt_kernel::{LeadId, Mail, MailError, Mailer};
     use forecourt_leads::{JunkConfidence, Lead, LeadStatus, Rating};
+    use forecourt_storage::SecretKey;
     use tokio::{sync::Notify, task::LocalSet};
 
     use super::*;
@@ -386,6 +398,9 @@ mod tests {
             purge_pause: crate::background::PurgePause::default(),
             analyst: Some(Arc::clone(&analyst) as Arc<dyn Analyst>),
             key_uses: Arc::default(),
+            keyring: SecretKey::from_bytes([7; 32]).into(),
+            proxies: Arc::default(),
+            operator: None,
             mail_folder: "mail".into(),
         };
         let job = Assessments::new(&ports);

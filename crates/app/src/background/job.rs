@@ -7,6 +7,8 @@ use forecourt_dealership::Database;
 use forecourt_files::FileStore;
 use forecourt_kernel::{BoxError, Clock, Mailer};
 use forecourt_leads::Analyst;
+use forecourt_rest::ProxyWatch;
+use forecourt_storage::Keyring;
 
 use super::PurgePause;
 use crate::shutdown::Shutdown;
@@ -50,6 +52,12 @@ pub(crate) struct Ports {
     pub(crate) analyst: Option<Arc<dyn Analyst>>,
     /// The keys that were seen in use.
     pub(crate) key_uses: Arc<KeyUses>,
+    /// The secret keys.
+    pub(crate) keyring: Keyring,
+    /// Notes proxies that are not listed.
+    pub(crate) proxies: Arc<ProxyWatch>,
+    /// The operator's address, to which mails are sent even while others are held.
+    pub(crate) operator: Option<Arc<str>>,
     /// The folder of mails that are written as files.
     pub(crate) mail_folder: PathBuf,
 }

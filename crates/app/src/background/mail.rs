@@ -35,6 +35,7 @@ pub(super) struct MailSending {
     database: Arc<dyn Database>,
     clock: Arc<dyn Clock>,
     mailer: Arc<dyn Mailer>,
+    operator: Option<Arc<str>>,
     /// The business served last: the next turn begins after it.
     after: BusinessId,
     /// The businesses that have reached their limit of mails, with the day on which that was logged.
@@ -61,12 +62,16 @@ impl MailSending {
             purge_pause: _,
             analyst: _,
             key_uses: _,
+            keyring: _,
+            proxies: _,
+            operator,
             mail_folder: _,
         } = ports.clone();
         Self {
             database,
             clock,
             mailer,
+            operator,
             after: BusinessId::new(0),
             over_quota: HashMap::new(),
         }
@@ -92,6 +97,24 @@ impl MailSending {
             tracing::error!(mail, %business, "a mail has waited for days on which its business sent too many others and is given up");
         }
         Ok(taken)
+    }
+
+    /// Leases the next mails to the operator, which leave while others are held.
+    async fn take_held(&self) -> Result<TakenMails, StoreError> {
+        let Some(operator) = &self.operator else {
+            return Ok(TakenMails::default());
+        };
+        let now = self.clock.now();
+        let mails = transact(&*self.database, async |session| {
+            session
+                .take_mails_to(operator, now, now.plus_seconds(LEASE), BATCH)
+                .await
+        });
+        let mails: Result<_, StoreError> = mails.await;
+        Ok(TakenMails {
+            mails: mails?,
+            ..TakenMails::default()
+        })
     }
 
     /// Sends a mail and records the outcome.
@@ -147,7 +170,12 @@ impl Job for MailSending {
     const REST: Duration = Duration::from_secs(1);
 
     async fn round(&mut self, _: &Shutdown) -> Result<Round, BoxError> {
-        let TakenMails { mails, more, .. } = self.take().await?;
+        let taken = if self.database.is_outgoing_held() {
+            self.take_held().await
+        } else {
+            self.take().await
+        };
+        let TakenMails { mails, more, .. } = taken?;
         let mut deliveries = JoinSet::new();
         for mail in mails {
             deliveries.spawn_local(self.clone().deliver(mail));
@@ -172,6 +200,7 @@ mod tests {
     use async_trait::async_trait;
     use forecourt_kernel::Mail;
     use forecourt_kernel::Timestamp;
+    use forecourt_storage::SecretKey;
     use tokio::task::LocalSet;
 
     use forecourt_files::testing::MemoryFileStore;
@@ -237,6 +266,9 @@ mod tests {
             purge_pause: crate::background::PurgePause::default(),
             analyst: None,
             key_uses: Arc::default(),
+            keyring: SecretKey::from_bytes([7; 32]).into(),
+            proxies: Arc::default(),
+            operator: None,
             mail_folder: "mail".into(),
         };
         let job = MailSending::new(&ports);

@@ -6,6 +6,7 @@
 
 mod assessments;
 mod backlog;
+mod checkup;
 mod deletions;
 mod due;
 mod files;
@@ -16,6 +17,7 @@ mod key_uses;
 mod listings;
 mod mail;
 mod mail_spool;
+mod presence;
 mod publishing;
 mod purge_pause;
 mod reopening;
@@ -25,16 +27,17 @@ mod webhooks;
 use std::{sync::Arc, time::Duration};
 
 use forecourt_kernel::Clock;
-use forecourt_storage::Storage;
+use forecourt_storage::{ServerReport, Storage};
 use tokio::{task::JoinSet, time};
 
-use crate::{counted_mailer, output::chain, shutdown::Shutdown};
+use crate::{counted_mailer, output::chain, settings::Settings, shutdown::Shutdown};
 use assessments::Assessments;
 use backlog::BacklogGauges;
+use checkup::Checkup;
 use deletions::Deletions;
 use due::Due;
 use files::FileSweep;
-use gauges::Gauges;
+use gauges::{Gauges, TaskLog};
 use housekeeping::Housekeeping;
 pub(crate) use job::Ports;
 use job::{Job, Round};
@@ -44,6 +47,8 @@ pub(crate) use listings::is_settled;
 use listings::{Expiry, Listings};
 use mail::MailSending;
 use mail_spool::MailSpool;
+use presence::Presence;
+pub(crate) use presence::this_server;
 use publishing::Publishing;
 pub(crate) use purge_pause::PurgePause;
 use reopening::Reopening;
@@ -59,10 +64,11 @@ const MAX_BACKOFF: Duration = Duration::from_secs(60);
 pub(crate) struct Background {
     jobs: JoinSet<()>,
     sender: JoinSet<()>,
+    tasks: TaskLog,
 }
 
 impl Background {
-    /// Starts all jobs; they end when `shutdown` is requested. Call it inside a [`LocalSet`](tokio::task::LocalSet): jobs
+    /// Starts all jobs of `server`; they end when `shutdown` is requested. Call it inside a [`LocalSet`](tokio::task::LocalSet): jobs
     /// mostly wait, so one thread is enough for all of them.
     ///
     /// Webhooks are sent as `sending` specifies until `sending_ends`, which must be requested only when no request commits any
@@ -70,6 +76,7 @@ impl Background {
     pub(crate) fn start(
         ports: &Ports,
         storage: Storage,
+        server: ServerReport,
         sending: Sending,
         shutdown: &Shutdown,
         sending_ends: Shutdown,
@@ -81,10 +88,17 @@ impl Background {
         let mut jobs = Self {
             jobs: JoinSet::new(),
             sender: JoinSet::new(),
+            tasks: TaskLog::default(),
         };
         jobs.sender
             .spawn_local(supervise_sending(ports.clone(), sending, sending_ends));
-        jobs.add(Watch::new(storage, Arc::clone(&ports.clock)), ports, shutdown);
+        let presence = Presence::new(storage.clone(), ports, server, jobs.tasks.clone());
+        jobs.add(presence, ports, shutdown);
+        jobs.add(
+            Watch::new(storage, ports.keyring.clone(), Arc::clone(&ports.clock)),
+            ports,
+            shutdown,
+        );
         jobs.add(Due::<Reopening>::new(ports), ports, shutdown);
         jobs.add(Due::<Publishing>::new(ports), ports, shutdown);
         jobs.add(Due::<Expiry>::new(ports), ports, shutdown);
@@ -102,9 +116,14 @@ impl Background {
         jobs
     }
 
+    /// Makes daily checks, and mails the operator about them.
+    pub(crate) fn check_daily(&mut self, settings: &Settings, storage: Storage, ports: &Ports, shutdown: &Shutdown) {
+        self.add(Checkup::new(settings.clone(), storage, ports), ports, shutdown);
+    }
+
     fn add(&mut self, job: impl Job, ports: &Ports, shutdown: &Shutdown) {
-        self.jobs
-            .spawn_local(supervise(job, Arc::clone(&ports.clock), shutdown.clone()));
+        let (clock, tasks) = (Arc::clone(&ports.clock), self.tasks.clone());
+        self.jobs.spawn_local(supervise(job, clock, tasks, shutdown.clone()));
     }
 
     /// Waits until all jobs except the sending of webhooks have ended, for at most `patience`. Then the remaining ones are
@@ -128,13 +147,13 @@ async fn ended(tasks: &mut JoinSet<()>, patience: Duration) {
 }
 
 /// Runs the job until the end is requested, even if it panics.
-async fn supervise<J: Job>(job: J, clock: Arc<dyn Clock>, mut shutdown: Shutdown) {
+async fn supervise<J: Job>(job: J, clock: Arc<dyn Clock>, tasks: TaskLog, mut shutdown: Shutdown) {
     loop {
         // A task of its own, so that a panic (which is in the log) ends only that task.
         let mut task = JoinSet::new();
         task.spawn_local(work(
             job.clone(),
-            Gauges::new(J::NAME, Arc::clone(&clock)),
+            Gauges::new(J::NAME, J::REST, Arc::clone(&clock), tasks.clone()),
             shutdown.clone(),
         ));
         task.join_next().await;
@@ -232,7 +251,7 @@ mod tests {
             script: Arc::clone(&script),
             end: Arc::new(trigger),
         };
-        let supervised = supervise(job, Arc::new(clock_at(0)), shutdown);
+        let supervised = supervise(job, Arc::new(clock_at(0)), TaskLog::default(), shutdown);
         LocalSet::new().run_until(supervised).await;
         assert!(script.lock().unwrap().is_empty());
     }

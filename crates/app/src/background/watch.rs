@@ -1,28 +1,62 @@
-//! Watches the database's epoch, which another server or a command may have raised, and its time.
+//! Watches the database: its epoch and its switch for outgoing data, which another server or a command may have changed, and its
+//! time.
 
 use std::{sync::Arc, time::Duration};
 
-use forecourt_kernel::{BoxError, Clock, StoreError, StoreResult};
-use forecourt_storage::Storage;
+use forecourt_kernel::{BoxError, Clock, StoreError, StoreResult, Timestamp};
+use forecourt_storage::{Keyring, Outgoing, Storage};
+use tokio::time::Instant;
 
 use super::job::{Job, Round};
 use crate::{shutdown::Shutdown, system::SystemRandom};
 
 /// The maximum offset in milliseconds between this server's clock and the database's.
 const MAX_CLOCK_OFFSET: i64 = 5 * 60 * 1000;
+/// The interval at which the log repeats that outgoing is held.
+const REMINDER_INTERVAL: Duration = Duration::from_hours(1);
+
+const HELD: &str = "forecourt_outgoing_held";
 
 #[derive(Clone)]
 pub(super) struct Watch {
     storage: Storage,
+    keyring: Keyring,
     clock: Arc<dyn Clock>,
+    /// The time at which the log last said that outgoing is held; `None` while it is not.
+    reminded: Option<Instant>,
 }
 
 impl Watch {
-    pub(super) fn new(storage: Storage, clock: Arc<dyn Clock>) -> Self {
-        Self { storage, clock }
+    pub(super) fn new(storage: Storage, keyring: Keyring, clock: Arc<dyn Clock>) -> Self {
+        metrics::describe_gauge!(
+            HELD,
+            "1 while no webhook, mail or request to a model leaves any server, since outgoing is held; else 0"
+        );
+        Self {
+            storage,
+            keyring,
+            clock,
+            reminded: None,
+        }
     }
 
-    async fn look(&self) -> StoreResult<()> {
+    /// Reports the switch for outgoing data: in the metrics, and in the log while it is held.
+    fn report(&mut self, outgoing: Outgoing) {
+        metrics::gauge!(HELD).set(f64::from(u8::from(outgoing.is_held)));
+        if !outgoing.is_held {
+            if self.reminded.take().is_some() {
+                tracing::info!("outgoing is released: webhooks, mails and requests to models leave again");
+            }
+        } else if self.reminded.is_none_or(|last| last.elapsed() >= REMINDER_INTERVAL) {
+            self.reminded = Some(Instant::now());
+            tracing::warn!(
+                since = outgoing.since.map(Timestamp::epoch_seconds),
+                "outgoing is held: no webhook, mail or request to a model leaves; `forecourt outgoing release` ends that"
+            );
+        }
+    }
+
+    async fn look(&mut self) -> StoreResult<()> {
         let before = self.storage.epoch();
         let facts = self.storage.identify(&*self.clock, &SystemRandom).await?;
         if facts.epoch != before {
@@ -30,6 +64,10 @@ impl Watch {
                 epoch = facts.epoch.number(),
                 "a new epoch has begun: the database has gone back to an earlier state"
             );
+        }
+        self.report(facts.outgoing);
+        if self.keyring.has_previous() {
+            self.storage.follow_keys(&self.keyring).await?;
         }
         let fault = clock_fault(self.storage.clock_offset(&*self.clock).await?);
         if self.storage.block_writes(fault.clone()) {
@@ -44,7 +82,7 @@ impl Watch {
 
 impl Job for Watch {
     const NAME: &'static str = "watch";
-    /// All servers must know a new epoch within 5 seconds.
+    /// All servers must know a new epoch, and obey the switch, within 5 seconds.
     const REST: Duration = Duration::from_secs(2);
 
     async fn round(&mut self, _: &Shutdown) -> Result<Round, BoxError> {

@@ -15,8 +15,7 @@ struct EpochDocument {
 /// # Errors
 /// [`CommandError::Wiring`], [`CommandError::Output`].
 pub(super) async fn raise(settings: &Settings, format: Format) -> Result<(), CommandError> {
-    let storage = wiring::open_storage(settings).await?;
-    wiring::migrate(&storage).await?;
+    let storage = wiring::open_migrated(settings).await?;
     let epoch = wiring::raise_epoch(&storage).await?.number();
     if format.json {
         return Ok(output::json(&EpochDocument { epoch })?);

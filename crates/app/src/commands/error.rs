@@ -68,6 +68,33 @@ pub(crate) enum CommandError {
     /// A key that is no longer valid has no successor.
     #[error("the key {0} is revoked or has expired: create a new one")]
     DeadKey(KeyId),
+    /// Running servers could not read what is encrypted with the new key.
+    #[error(
+        "these servers run without the new secret key: {0}; restart them with both keys (FORECOURT_SECRET_KEY_PREVIOUS has the one \
+         before, or they find both in their data folder), then run this again"
+    )]
+    LackNewKey(String),
+    /// The key is not lost.
+    #[error("the secret key is the one that this database is used with: nothing is lost")]
+    KeyNotLost,
+    /// Servers use the database.
+    #[error("servers run on this database (`forecourt servers` lists them): stop them first")]
+    ServersRun,
+    /// Data would be lost, and that was not confirmed.
+    #[error("this drops what the lost key encrypted: confirm it with --yes")]
+    UnconfirmedForgetting,
+    /// The server is not ready.
+    #[error("the server is not ready: {0}")]
+    NotReady(String),
+    /// The output says what is not in order.
+    #[error("not everything is in order")]
+    NotInOrder,
+    /// The command line makes no sense.
+    #[error("{0}")]
+    Misused(String),
+    /// What waits may be discarded only while it is held.
+    #[error("nothing was discarded: outgoing is not held; `forecourt outgoing hold` first")]
+    NotHeld,
     /// Some mails have not become leads; each was reported.
     #[error("{failed} of {of} mails were not imported")]
     Import {
@@ -85,6 +112,20 @@ pub(crate) enum CommandError {
 }
 
 impl CommandError {
+    /// Returns true if the output has said it all.
+    pub(crate) const fn is_reported(&self) -> bool {
+        matches!(self, Self::NotInOrder)
+    }
+
+    /// Returns the exit code: 1 if it could not be done, 2 if it was called wrongly, 3 if what was looked at is not in order.
+    pub(crate) const fn exit_code(&self) -> u8 {
+        match self {
+            Self::Misused(_) | Self::UnconfirmedForgetting | Self::SecretKey(SecretKeyError::NoPrevious) => 2,
+            Self::NotInOrder => 3,
+            _ => 1,
+        }
+    }
+
     /// Returns true if the command failed because its output is no longer read.
     pub(crate) fn is_broken_pipe(&self) -> bool {
         matches!(self, Self::Output(OutputError::Closed(error)) if error.kind() == io::ErrorKind::BrokenPipe)

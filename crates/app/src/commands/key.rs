@@ -287,7 +287,7 @@ fn moment(moment: Option<Timestamp>) -> String {
 }
 
 /// Formats a moment for people, to the minute.
-fn minute_of(moment: Timestamp) -> String {
+pub(super) fn minute_of(moment: Timestamp) -> String {
     let minute = moment.epoch_seconds().div_euclid(60);
     let (hour, minute) = (minute.div_euclid(60).rem_euclid(24), minute.rem_euclid(60));
     format!("{} {hour:02}:{minute:02}", moment.date())

@@ -34,12 +34,12 @@ pub(super) async fn serve(settings: &Settings, with_demo: bool) -> Result<(), Co
              addresses; this is for development and tests only"
         );
     }
-    let key = settings.working_secret_key(&SystemRandom)?;
+    let keys = settings.working_keys(&SystemRandom)?;
     let storage = wiring::open_storage(settings).await?;
     let unsafe_settings = wiring::check_safety(settings, &storage).await?;
-    wiring::migrate(&storage).await?;
+    wiring::migrate(settings, &storage).await?;
     wiring::check_clock(&storage).await?;
-    wiring::check_key(&storage, &key).await?;
+    let keyring = wiring::check_key(&storage, keys).await?;
     if !unsafe_settings.is_empty() {
         tracing::warn!(
             settings = unsafe_settings.join(", "),
@@ -47,13 +47,15 @@ pub(super) async fn serve(settings: &Settings, with_demo: bool) -> Result<(), Co
         );
     }
     let facts = wiring::identify(&storage).await?;
+    let server = wiring::announce(&storage, &keyring).await?;
+    let server_id = server.id;
     let notifier = EventNotifier::default();
     let buffer = DeliveryBuffer::new({
         let notifier = notifier.clone();
         move |business| notifier.notify(business)
     });
     let buffer = Arc::new(buffer);
-    let database = wiring::database(settings, &storage, &key, Arc::clone(&buffer) as Arc<_>);
+    let database = wiring::database(settings, &storage, &keyring, Arc::clone(&buffer) as Arc<_>);
     // Read before anything is written, which would be the newest record.
     let purge_pause = PurgePause::at_start(&*database, &SystemClock)
         .await
@@ -80,24 +82,27 @@ pub(super) async fn serve(settings: &Settings, with_demo: bool) -> Result<(), Co
         purge_pause,
         analyst: wiring::analyst(settings)?,
         key_uses: Arc::default(),
+        operator: settings.operator_email.as_ref().map(|email| email.as_str().into()),
+        keyring,
+        proxies: Arc::default(),
         mail_folder: settings.mail_folder(),
     };
     let sending = wiring::sending(settings, Arc::clone(&buffer))?;
     let metrics = wiring::metrics(settings)?;
-    let key_uses = Arc::clone(&ports.key_uses);
-    let running = wiring::listen(
-        settings,
-        storage.clone(),
-        key,
-        key_uses,
-        buffer,
-        notifier,
-        metrics.clone(),
-    )?;
+    let running = wiring::listen(settings, storage.clone(), &ports, buffer, notifier, metrics.clone())?;
     // From here on nothing can fail: accepted requests are answered before the process ends.
     let (trigger, ends) = shutdown();
     let (sending_trigger, sending_ends) = shutdown();
-    let mut background = Background::start(&ports, storage, sending, &ends, sending_ends, metrics.is_some());
+    let mut background = Background::start(
+        &ports,
+        storage.clone(),
+        server,
+        sending,
+        &ends,
+        sending_ends,
+        metrics.is_some(),
+    );
+    background.check_daily(settings, storage.clone(), &ports, &ends);
     if let Some(metrics) = metrics {
         tokio::spawn(fold(metrics, ends.clone()));
     }
@@ -126,6 +131,12 @@ pub(super) async fn serve(settings: &Settings, with_demo: bool) -> Result<(), Co
         }
         sending_trigger.pull();
         background.sending_ended(TIMEOUT).await;
+        if let Err(error) = storage.remove_server(server_id).await {
+            tracing::warn!(
+                error = chain(&error),
+                "this server counts as running for 30 seconds more"
+            );
+        }
     };
     tokio::select! {
         () = stopped => tracing::info!("stopped"),

@@ -7,17 +7,22 @@ mod sources;
 
 pub(crate) use error::SettingError;
 pub(crate) use parse::{DatabaseUrl, LeadAi, LogFormat, Secret, network};
-pub(crate) use secret_key::{SecretKey, SecretKeyError};
+use secret_key::SecretKey;
+pub(crate) use secret_key::{Keys, SecretKeyError};
 #[cfg(test)]
 pub(crate) use sources::declared;
-pub(crate) use sources::{LISTEN_SECRET_VARIABLE, Options, Sources, TOKEN_VARIABLE, given, options, secrets_help};
+pub(crate) use sources::{
+    LISTEN_SECRET_VARIABLE, Options, Sources, TOKEN_VARIABLE, given, is_passed_over, options, secrets_help,
+};
 
 use std::{net::SocketAddr, num::NonZeroU32, path::PathBuf, time::Duration};
 
 use clap::{ArgAction::Set, Args};
 use forecourt_accounts::RateLimits;
 use forecourt_file_store::FileLocation;
+use forecourt_kernel::Email;
 use forecourt_rest::CorsOrigins;
+use forecourt_storage::Cell;
 use forecourt_webhooks::{Policy, Schedule};
 use tracing_subscriber::EnvFilter;
 use url::Url;
@@ -69,6 +74,16 @@ pub(crate) struct Settings {
     /// 32 bytes in base64 that encrypt secrets at rest; must be set with PostgreSQL [default: made on first start in the data folder]
     #[arg(env = "FORECOURT_SECRET_KEY", value_name = "BASE64", value_parser = secret_key::parse)]
     pub(crate) secret_key: Option<SecretKey>,
+    /// The secret key before, while `forecourt secret-key rotate` replaces it
+    #[arg(env = "FORECOURT_SECRET_KEY_PREVIOUS", value_name = "BASE64", value_parser = secret_key::parse)]
+    pub(crate) secret_key_previous: Option<SecretKey>,
+    /// The cell that the ids of records are of, from 0 to 511: one for each of several installations whose data may meet
+    /// [default: that of the database]
+    #[arg(long, env = "FORECOURT_CELL", value_name = "N", value_parser = parse::cell)]
+    pub(crate) cell: Option<Cell>,
+    /// The operator's address for mails about the installation, which are sent even while others are held
+    #[arg(long, env = "FORECOURT_OPERATOR_EMAIL", value_name = "ADDRESS", value_parser = parse::email)]
+    pub(crate) operator_email: Option<Email>,
     /// Maximum number of requests of a business in a UTC minute; 0 for any number
     #[arg(long, env = "FORECOURT_RATE_LIMIT_PER_MINUTE", value_name = "N", default_value = "300", value_parser = parse::limit)]
     pub(crate) rate_limit_per_minute: Limit,

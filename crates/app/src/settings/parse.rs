@@ -12,8 +12,10 @@ use std::{
 
 use clap::ValueEnum;
 use forecourt_file_store::FileLocation;
+use forecourt_kernel::Email;
 use forecourt_mail::MessageBuilder;
 use forecourt_rest::CorsOrigins;
+use forecourt_storage::Cell;
 use ipnet::IpNet;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::EnvFilter;
@@ -56,6 +58,15 @@ pub(super) fn positive(text: &str) -> Parsed<NonZeroU32> {
 pub(super) fn limit(text: &str) -> Parsed<Limit> {
     let limit = digits(text).ok_or("must be a whole number, or 0 for no limit")?;
     Ok(Some(limit).filter(|&limit| limit > 0))
+}
+
+pub(super) fn cell(text: &str) -> Parsed<Cell> {
+    let cell = digits(text).and_then(|number| Cell::new(u16::try_from(number).ok()?));
+    cell.ok_or("must be a whole number from 0 to 511")
+}
+
+pub(super) fn email(text: &str) -> Parsed<Email> {
+    text.parse().map_err(|_| "must be an email address")
 }
 
 /// Parses a number in plain digits; the standard parser would accept a `+` as well.

@@ -119,6 +119,11 @@ impl Settings {
     }
 }
 
+/// Returns true for an environment variable that looks like a setting and is none.
+pub(crate) fn is_passed_over(variable: &str) -> bool {
+    PASSED_OVER.iter().any(|prefix| variable.starts_with(prefix))
+}
+
 /// Returns every setting as it is declared, in the order of the help.
 pub(crate) fn declared() -> Vec<Arg> {
     Settings::augment_args(Command::new("settings"))
@@ -265,8 +270,7 @@ fn in_environment(declared: &[Arg], variables: Vec<(OsString, OsString)>) -> Res
         let Ok(name) = name.into_string() else { continue };
         let Some(setting) = by_variable(declared, &name) else {
             let is_ours = [TOKEN_VARIABLE, LISTEN_SECRET_VARIABLE].contains(&name.as_str());
-            let passed_over = PASSED_OVER.iter().any(|prefix| name.starts_with(prefix));
-            if name.starts_with(PREFIX) && !passed_over && !is_ours {
+            if name.starts_with(PREFIX) && !is_passed_over(&name) && !is_ours {
                 return Err(SettingError::Unknown(name));
             }
             continue;

@@ -90,6 +90,10 @@ pub trait Database: Send + Sync {
     /// known within seconds.
     fn epoch(&self) -> Epoch;
 
+    /// Returns `true` while no webhook, mail or request to a model may leave, as far as this process knows. A change by another
+    /// process is known within seconds.
+    fn is_outgoing_held(&self) -> bool;
+
     /// Runs regular maintenance of the database, for example gathers the planner's statistics.
     ///
     /// # Errors
@@ -151,6 +155,16 @@ pub trait MailQueue: Send {
         lease: Timestamp,
         limit: u32,
     ) -> StoreResult<TakenMails>;
+
+    /// Leases at most `limit` due mails to one address until `lease`, whatever the businesses may send. Such mails leave while all
+    /// others are held.
+    async fn take_mails_to(
+        &mut self,
+        address: &str,
+        now: Timestamp,
+        lease: Timestamp,
+        limit: u32,
+    ) -> StoreResult<Vec<PendingMail>>;
 
     /// Removes a mail that was sent, or that can never be sent.
     async fn drop_mail(&mut self, id: i64) -> StoreResult<()>;

@@ -82,6 +82,7 @@ struct Shared {
     /// The number of commits that are still to be refused.
     refusals: usize,
     unreachable: bool,
+    is_outgoing_held: bool,
     begun: usize,
     refused: usize,
 }
@@ -113,6 +114,11 @@ impl MemoryDatabase {
     /// Cuts or restores the connection.
     pub fn cut(&self, unreachable: bool) {
         self.shared().unreachable = unreachable;
+    }
+
+    /// Holds or releases what would leave the server.
+    pub fn hold_outgoing(&self, is_held: bool) {
+        self.shared().is_outgoing_held = is_held;
     }
 
     /// The number of sessions that were begun.
@@ -160,6 +166,10 @@ impl Database for MemoryDatabase {
 
     fn epoch(&self) -> Epoch {
         Epoch::FIRST
+    }
+
+    fn is_outgoing_held(&self) -> bool {
+        self.shared().is_outgoing_held
     }
 }
 
@@ -233,6 +243,11 @@ impl MailOutbox for MemorySession {
 
     async fn claim_mail(&mut self, business: BusinessId, at: Timestamp) -> StoreResult<bool> {
         Ok(self.state.claim_mail(business, at))
+    }
+
+    async fn queue_claimed_mail(&mut self, business: BusinessId, mail: Mail, at: Timestamp) -> StoreResult<()> {
+        self.state.insert_mail(business, mail, at, true);
+        Ok(())
     }
 }
 
@@ -326,6 +341,22 @@ impl MailQueue for MemorySession {
         }
         taken.more = taken.mails.len() >= limit as usize;
         Ok(taken)
+    }
+
+    async fn take_mails_to(
+        &mut self,
+        address: &str,
+        now: Timestamp,
+        lease: Timestamp,
+        limit: u32,
+    ) -> StoreResult<Vec<PendingMail>> {
+        let due = self.state.mails.values_mut().filter(|mail| mail.due <= now);
+        let to = due.filter(|mail| fold(&mail.pending.mail.to) == fold(address));
+        let taken = to.take(limit as usize).map(|mail| {
+            (mail.claimed, mail.due) = (true, lease);
+            mail.pending.clone()
+        });
+        Ok(taken.collect())
     }
 
     async fn drop_mail(&mut self, id: i64) -> StoreResult<()> {

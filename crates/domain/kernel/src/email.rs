@@ -12,6 +12,11 @@ pub struct Email(String);
 
 impl Email {
     /// The address as it was written.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The address as it was written, owned.
     pub fn into_string(self) -> String {
         self.0
     }

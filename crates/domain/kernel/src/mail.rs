@@ -40,6 +40,9 @@ pub trait MailOutbox: Send {
     /// Counts one mail towards the mails of `business` in the UTC day of `at`; the caller sends it itself while a request waits.
     /// Returns `false` if the daily limit is reached.
     async fn claim_mail(&mut self, business: BusinessId, at: Timestamp) -> StoreResult<bool>;
+
+    /// Queues `mail`, which was counted by [`MailOutbox::claim_mail`] before and cannot be sent while the request waits.
+    async fn queue_claimed_mail(&mut self, business: BusinessId, mail: Mail, at: Timestamp) -> StoreResult<()>;
 }
 
 impl Mail {

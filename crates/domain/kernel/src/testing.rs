@@ -101,6 +101,10 @@ impl<S: HoldsMails> MailOutbox for S {
     async fn claim_mail(&mut self, _: BusinessId, _: Timestamp) -> StoreResult<bool> {
         Ok(true)
     }
+
+    async fn queue_claimed_mail(&mut self, business: BusinessId, mail: Mail, at: Timestamp) -> StoreResult<()> {
+        self.queue_mail(business, mail, at).await
+    }
 }
 
 /// Returns the page that `request` describes of a list in memory, which is given whole and newest first.

@@ -96,6 +96,11 @@ pub trait Analyst: Send + Sync {
     /// [`AnalystError::Unusable`] if there is no usable answer, [`AnalystError::Unavailable`] if there may be one later.
     async fn assess(&self, business: BusinessId, conversation: &Conversation) -> Result<Assessment, AnalystError>;
 
+    /// Returns `true` if conversations leave this server to be read.
+    fn is_remote(&self) -> bool {
+        false
+    }
+
     /// The time limit for one conversation, after which the caller gives up. The lease of the conversation is one and a half
     /// times as long. After it another server reads a conversation whose server has died.
     fn time_limit(&self) -> Duration;

@@ -219,6 +219,7 @@ mod mocks {
             async fn queue_mail(&mut self, business: BusinessId, mail: Mail, at: Timestamp) -> StoreResult<()>;
             async fn queue_awaited_mail(&mut self, business: BusinessId, mail: Mail, at: Timestamp) -> StoreResult<bool>;
             async fn claim_mail(&mut self, business: BusinessId, at: Timestamp) -> StoreResult<bool>;
+            async fn queue_claimed_mail(&mut self, business: BusinessId, mail: Mail, at: Timestamp) -> StoreResult<()>;
         }
 
         #[async_trait]

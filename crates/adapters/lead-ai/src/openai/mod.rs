@@ -200,6 +200,10 @@ impl Analyst for OpenAi {
         }
     }
 
+    fn is_remote(&self) -> bool {
+        true
+    }
+
     /// The time limit: a little more than the time after which it gives up by itself.
     fn time_limit(&self) -> Duration {
         self.total_timeout + GRACE

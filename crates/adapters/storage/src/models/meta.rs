@@ -5,7 +5,8 @@ use diesel::sqlite::Sqlite;
 /// One fact of the database about itself.
 ///
 /// `product` is `forecourt`, written by the first migration, and `least_version` the oldest version that may write to the schema
-/// ([`VersionCheck`](crate::version_check::VersionCheck)). `installation`, `epoch` and `timeline` are the members of
+/// ([`VersionCheck`](crate::version_check::VersionCheck)). `installation`, `epoch`, `timeline` and `outgoing` are the
+/// members of
 /// [`DatabaseFacts`](crate::DatabaseFacts).
 #[derive(Clone, Debug, PartialEq, Eq, Queryable, Selectable, Insertable)]
 #[diesel(table_name = crate::schema::forecourt_meta, check_for_backend(Pg, Sqlite), treat_none_as_default_value = false)]

@@ -13,6 +13,7 @@ mod lead_conversation;
 pub(super) mod leads;
 mod mails;
 mod meta;
+mod servers;
 pub(super) mod vehicles;
 mod webhooks;
 
@@ -28,6 +29,7 @@ pub(crate) use lead_conversation::{AssessmentRow, LeadMessageRow, LeadNoteRow, N
 pub(crate) use leads::{LeadRow, LeadValues, NewLeadRow, name_key};
 pub(crate) use mails::{MailRow, NewMailRow};
 pub(crate) use meta::MetaRow;
+pub(crate) use servers::ServerRow;
 pub(crate) use vehicles::{FactsValues, NewFactsRow, NewVehicleRow, VehicleRow, VehicleValues, key_of};
 pub(crate) use webhooks::{
     AttemptRow, AttemptValues, DeliveryRow, DueAdvance, DueRow, EndpointRow, Merge, NewDeliveryRow, NewWebhookRow,

@@ -106,4 +106,20 @@ pub(crate) async fn clock(conn: &mut super::Conn) -> StoreResult<Option<i64>> {
     diesel::select(now).get_result(conn).await.map(Some)
 }
 
+/// Returns `true` if any record has been given an id: a business has the first one.
+pub(crate) async fn has_given_ids(conn: &mut super::Conn) -> StoreResult<bool> {
+    let given = sql::<Bool>("(SELECT is_called FROM businesses_id_seq)");
+    diesel::select(given).get_result(conn).await
+}
+
+/// Lets the ids of all tables begin after this one.
+pub(crate) async fn begin_ids(conn: &mut super::Conn, base: i64) -> StoreResult<()> {
+    let set = format!(
+        "(SELECT count(setval(pg_get_serial_sequence(quote_ident(table_name), column_name)::regclass, {base} + 1, false)) \
+         FROM information_schema.columns WHERE table_schema = current_schema() AND is_identity = 'YES')"
+    );
+    let _: i64 = diesel::select(sql::<BigInt>(&set)).get_result(conn).await?;
+    Ok(())
+}
+
 pub(crate) use {insert_for_ids, insert_many, stored};

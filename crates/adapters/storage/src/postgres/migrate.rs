@@ -167,3 +167,8 @@ async fn lock(link: &mut Link) -> Result<(), MigrateError> {
         sleep(POLL_INTERVAL).await;
     }
 }
+
+/// Returns the versions of this program's migrations.
+pub(crate) fn versions() -> Result<Vec<String>, MigrateError> {
+    migration::versions::<Pg, _>(&MIGRATIONS)
+}

@@ -22,6 +22,7 @@ use diesel::migration::MigrationSource;
 use forecourt_kernel::{BusinessId, StoreResult};
 
 pub use conn::{Conn, Pipeline};
+pub(crate) use migrate::versions as migration_versions;
 pub use pool::Reader;
 pub use unit::UnitOfWork;
 

@@ -10,7 +10,7 @@ use super::session::{Session, Write};
 use crate::error::other;
 use crate::models::AnswerRow;
 use crate::schema::idempotency_keys;
-use crate::secrets::SecretCipher;
+use crate::secrets::Keyring;
 use crate::statement::RunQueryDsl;
 
 /// The time of an answer, the fingerprint of its request, its status and its body.
@@ -120,7 +120,7 @@ impl IdempotencyStore for Session<Write> {
 }
 
 /// Computes the digest that distinguishes a request from others with its key. The fingerprint covers the whole request.
-fn keyed_fingerprint(cipher: &SecretCipher, fingerprint: &[u8]) -> [u8; 32] {
+fn keyed_fingerprint(cipher: &Keyring, fingerprint: &[u8]) -> [u8; 32] {
     cipher.digest("fingerprint", fingerprint)
 }
 

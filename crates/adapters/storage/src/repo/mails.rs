@@ -38,6 +38,11 @@ impl MailOutbox for Session<Write> {
     async fn claim_mail(&mut self, business: BusinessId, at: Timestamp) -> StoreResult<bool> {
         Ok(self.claim_mails(business.get(), at, 1).await? > 0)
     }
+
+    async fn queue_claimed_mail(&mut self, business: BusinessId, mail: Mail, at: Timestamp) -> StoreResult<()> {
+        let row = new_row(business, mail, at, true);
+        self.send_later(business, insert_into(mails::table).values(row)).await
+    }
 }
 
 fn new_row(business: BusinessId, mail: Mail, at: Timestamp, claimed: bool) -> NewMailRow {
@@ -316,6 +321,30 @@ impl MailQueue for Session<Write> {
             }
         }
         Ok(taken)
+    }
+
+    async fn take_mails_to(
+        &mut self,
+        address: &str,
+        now: Timestamp,
+        lease: Timestamp,
+        limit: u32,
+    ) -> StoreResult<Vec<PendingMail>> {
+        let due = mails::table
+            .filter(mails::recipient.eq(address))
+            .filter(mails::due.le(now.epoch_seconds()))
+            .order((mails::due, mails::id))
+            .limit(limit.into())
+            .select(MailRow::as_select());
+        let rows: Vec<MailRow> = skip_locked(due).load(self.flushed_conn().await?).await?;
+        let ids: Vec<i64> = rows.iter().map(|row| row.id).collect();
+        if !ids.is_empty() {
+            diesel::update(mails::table.filter(mails::id.eq_any(ids)))
+                .set((mails::due.eq(lease.epoch_seconds()), mails::claimed.eq(true)))
+                .execute(self.conn().await?)
+                .await?;
+        }
+        Ok(rows.into_iter().map(pending).collect())
     }
 
     async fn drop_mail(&mut self, id: i64) -> StoreResult<()> {

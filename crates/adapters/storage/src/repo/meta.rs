@@ -9,14 +9,17 @@ use super::{Conn, Engine, UnitOfWork, dialect};
 use crate::DatabaseFacts;
 use crate::error::other;
 use crate::models::MetaRow;
+use crate::outgoing::Outgoing;
 use crate::schema::forecourt_meta;
 use crate::statement::{RunQueryDsl, for_update};
 
-const SECRET_PROOF: &str = "secret_proof";
+pub(super) const SECRET_PROOF: &str = "secret_proof";
 const INSTALLATION: &str = "installation";
 const EPOCH: &str = "epoch";
 const TIMELINE: &str = "timeline";
 const LEAST_VERSION: &str = "least_version";
+pub(super) const CELL: &str = "cell";
+pub(super) const OUTGOING: &str = "outgoing";
 
 impl Engine {
     /// Begins a transaction for a session of the stores, unless the schema has become too new for this version to write to it.
@@ -28,19 +31,6 @@ impl Engine {
         }
         check.verdict()?;
         Ok(session)
-    }
-
-    /// Returns the proof of the secret key that this database is used with: `proof` from now on, if there was none yet.
-    pub(crate) async fn secret_proof(&self, proof: String) -> StoreResult<String> {
-        if let Some(stored) = find(&mut *self.read().await?, SECRET_PROOF).await? {
-            return Ok(stored);
-        }
-        let mut session = self.begin().await?;
-        add(&mut session, SECRET_PROOF, &proof).await?;
-        // Another server may have been first.
-        let stored = find(&mut session, SECRET_PROOF).await?;
-        session.commit().await?;
-        Ok(stored.unwrap_or(proof))
     }
 
     /// Identifies the database, and returns its facts. A database without an identity becomes `installation`. One that is on
@@ -56,6 +46,7 @@ impl Engine {
             Some(_) | None => self.note_identity(installation, timeline, now).await?,
         };
         self.state().take_up(facts.epoch);
+        self.state().note_outgoing(facts.outgoing.is_held);
         if let Some(seen) = seen {
             self.state().note_timeline(seen);
         }
@@ -119,12 +110,39 @@ impl Engine {
         self.state().take_up(epoch);
         Ok(epoch)
     }
+
+    /// Notes the beginning of a round that one server makes for all, unless another has begun one within so many seconds.
+    pub(crate) async fn claim_round(&self, name: &str, seconds: i64, now: Timestamp) -> StoreResult<bool> {
+        let mut session = self.begin().await?;
+        add(&mut session, name, "0").await?;
+        let latest = forecourt_meta::table.find(name).select(forecourt_meta::value);
+        let latest: Option<String> = for_update(latest).get_optional(&mut *session).await?;
+        let latest: i64 = latest.map_or(Ok(0), |text| text.parse()).map_err(other)?;
+        if (now.epoch_seconds() - latest).abs() < seconds {
+            return Ok(false);
+        }
+        set(&mut session, name, now.epoch_seconds().to_string()).await?;
+        session.commit().await?;
+        Ok(true)
+    }
+
+    /// Returns a fact that a program keeps here.
+    pub(crate) async fn fact(&self, key: &str) -> StoreResult<Option<String>> {
+        find(&mut *self.read().await?, key).await
+    }
+
+    /// Keeps a fact.
+    pub(crate) async fn set_fact(&self, key: &str, value: String) -> StoreResult<()> {
+        let mut session = self.begin().await?;
+        set(&mut session, key, value).await?;
+        session.commit().await
+    }
 }
 
 /// Returns the facts of the database, or `None` if it has not been identified.
 async fn facts(conn: &mut Conn) -> StoreResult<Option<DatabaseFacts>> {
     let rows: Vec<(String, String)> = forecourt_meta::table
-        .filter(forecourt_meta::key.eq_any([INSTALLATION, EPOCH, TIMELINE]))
+        .filter(forecourt_meta::key.eq_any([INSTALLATION, EPOCH, TIMELINE, OUTGOING]))
         .select((forecourt_meta::key, forecourt_meta::value))
         .load(conn)
         .await?;
@@ -136,6 +154,7 @@ async fn facts(conn: &mut Conn) -> StoreResult<Option<DatabaseFacts>> {
         installation,
         epoch: epoch_of(facts.get(EPOCH).map(String::as_str))?,
         timeline: facts.remove(TIMELINE),
+        outgoing: Outgoing::from_stored(facts.get(OUTGOING).map(String::as_str)),
     }))
 }
 
@@ -158,7 +177,7 @@ fn epoch_of(stored: Option<&str>) -> StoreResult<Epoch> {
 }
 
 /// Writes a fact, unless there is one of that key.
-async fn add(conn: &mut Conn, key: &str, value: &str) -> StoreResult<()> {
+pub(super) async fn add(conn: &mut Conn, key: &str, value: &str) -> StoreResult<()> {
     let row = MetaRow {
         key: key.to_owned(),
         value: value.to_owned(),
@@ -172,10 +191,16 @@ async fn add(conn: &mut Conn, key: &str, value: &str) -> StoreResult<()> {
 }
 
 /// Returns the fact called `key`, or `None` if it was never written.
-async fn find(conn: &mut Conn, key: &str) -> StoreResult<Option<String>> {
+pub(super) async fn find(conn: &mut Conn, key: &str) -> StoreResult<Option<String>> {
     forecourt_meta::table
         .find(key)
         .select(forecourt_meta::value)
         .get_optional(conn)
         .await
+}
+
+/// Writes a fact, in place of the one with its key.
+pub(super) async fn set(conn: &mut Conn, key: &str, value: String) -> StoreResult<()> {
+    diesel::delete(forecourt_meta::table.find(key)).execute(conn).await?;
+    add(conn, key, &value).await
 }

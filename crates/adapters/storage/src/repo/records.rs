@@ -60,6 +60,10 @@ impl Database for Records {
         self.engine.state().epoch()
     }
 
+    fn is_outgoing_held(&self) -> bool {
+        self.engine.state().is_outgoing_held()
+    }
+
     fn load(&self) -> PoolLoad {
         let PoolStatus { size, in_use, waiting } = self.engine.pool_status();
         PoolLoad {

@@ -1,9 +1,10 @@
 //! SQL that is SQLite's own.
 
+use diesel::dsl::sql;
 use diesel::sql_types::Bool;
 use forecourt_kernel::BusinessId;
 
-use crate::statement::Sql;
+use crate::statement::{RunQueryDsl, Sql};
 use crate::trigrams;
 
 /// `insert_many!(conn, table, rows)` inserts the rows of a `Vec`, and returns their number.
@@ -89,6 +90,25 @@ pub(crate) async fn timeline(_: &mut super::Conn) -> forecourt_kernel::StoreResu
 #[expect(clippy::unused_async, reason = "PostgreSQL is asked")]
 pub(crate) async fn clock(_: &mut super::Conn) -> forecourt_kernel::StoreResult<Option<i64>> {
     Ok(None)
+}
+
+/// Returns `true` if any record has been given an id: a business has the first one.
+pub(crate) async fn has_given_ids(conn: &mut super::Conn) -> forecourt_kernel::StoreResult<bool> {
+    let given =
+        sql::<Bool>("EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'businesses' AND seq & ((1 << 44) - 1) > 0)");
+    diesel::select(given).get_result(conn).await
+}
+
+/// Lets the ids of all tables begin after this one.
+pub(crate) async fn begin_ids(conn: &mut super::Conn, base: i64) -> forecourt_kernel::StoreResult<()> {
+    diesel::sql_query("DELETE FROM sqlite_sequence").execute(conn).await?;
+    diesel::sql_query(format!(
+        "INSERT INTO sqlite_sequence (name, seq) \
+         SELECT name, {base} FROM sqlite_schema WHERE type = 'table' AND sql LIKE '%AUTOINCREMENT%'"
+    ))
+    .execute(conn)
+    .await?;
+    Ok(())
 }
 
 pub(crate) use {insert_for_ids, insert_many, stored};

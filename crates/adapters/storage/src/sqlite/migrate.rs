@@ -60,3 +60,8 @@ fn check_references(conn: &mut SqliteConnection) -> Result<(), MigrateError> {
         )),
     }
 }
+
+/// Returns the versions of this program's migrations.
+pub(crate) fn versions() -> Result<Vec<String>, MigrateError> {
+    migration::versions::<diesel::sqlite::Sqlite, _>(&MIGRATIONS)
+}

@@ -34,6 +34,7 @@ use forecourt_kernel::{BoxError, BusinessId, StoreResult};
 use tokio::task::spawn_blocking;
 
 pub use conn::{Conn, Pipeline, Runtime};
+pub(crate) use migrate::versions as migration_versions;
 pub use readers::Reader;
 pub use unit::UnitOfWork;
 

@@ -93,7 +93,7 @@ impl Installation {
         let database = storage.database(Ports {
             clock: Arc::clone(&clock) as Arc<dyn Clock>,
             random: Arc::new(SequentialRandom),
-            secret_key: Some(secret_key()),
+            secret_key: Some(secret_key().into()),
             policy: Policy::default(),
             watcher,
             files: FileAddresses::new("https://api.example"),

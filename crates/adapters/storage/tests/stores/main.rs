@@ -28,10 +28,15 @@ mod listings;
 mod lists;
 mod locks;
 mod mails;
+mod outgoing;
 mod people;
 mod reviews;
 mod samples;
+<<<<<<< HEAD
 mod stored_forms;
+=======
+mod servers;
+>>>>>>> 4da72670 (servers, outgoing, cells, keys, doctor)
 mod totals;
 mod transactions;
 mod vehicle_files;

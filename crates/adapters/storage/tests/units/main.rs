@@ -11,6 +11,8 @@
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 mod add_a_query;
+#[path = "../../src/cell.rs"]
+mod cell;
 #[path = "../../src/config.rs"]
 mod config;
 #[path = "../../src/erasure_state.rs"]
@@ -19,12 +21,16 @@ mod erasure_state;
 mod error;
 #[path = "../../src/migration.rs"]
 mod migration;
+#[path = "../../src/outgoing.rs"]
+mod outgoing;
 #[path = "../../src/pool.rs"]
 mod pool;
 #[path = "../../src/sqlite/queue.rs"]
 mod queue;
 #[path = "../../src/secrets.rs"]
 mod secrets;
+#[path = "../../src/servers.rs"]
+mod servers;
 #[path = "../../src/shares.rs"]
 mod shares;
 #[path = "../../src/repo/size.rs"]

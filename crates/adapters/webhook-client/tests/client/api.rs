@@ -26,6 +26,7 @@ async fn an_answer_is_read_whole_and_the_connection_kept() {
         let expected = ApiAnswer {
             status: 200,
             retry_after: None,
+            date: None,
             body: body.clone().into_bytes(),
         };
         assert_eq!(client.get(path).await, Ok(expected));

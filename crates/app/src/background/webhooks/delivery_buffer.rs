@@ -3,7 +3,10 @@
 use std::{
     collections::{HashMap, HashSet},
     mem,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use forecourt_kernel::{BusinessId, Moment};
@@ -26,6 +29,8 @@ pub(crate) struct DeliveryBuffer {
     held: Arc<Mutex<Occupancy>>,
     arrived: Mutex<CommittedDeliveries>,
     signal: Notify,
+    /// True while no deliveries are accepted: they stay in the queues.
+    closed: AtomicBool,
     recorded: Box<dyn Fn(BusinessId) + Send + Sync>,
 }
 
@@ -148,8 +153,14 @@ impl DeliveryBuffer {
             held: Arc::default(),
             arrived: Mutex::default(),
             signal: Notify::new(),
+            closed: AtomicBool::new(false),
             recorded: Box::new(recorded),
         }
+    }
+
+    /// Accepts no more deliveries, or does again.
+    pub(super) fn close(&self, closed: bool) {
+        self.closed.store(closed, Ordering::Release);
     }
 
     /// Returns the room for more deliveries to an endpoint.
@@ -223,6 +234,9 @@ impl DeliveryBuffer {
 
 impl Watcher for DeliveryBuffer {
     fn reserve(&self, endpoint: EndpointKey, bytes: usize) -> Option<Reservation> {
+        if self.closed.load(Ordering::Acquire) {
+            return None;
+        }
         let bytes = bytes + OVERHEAD;
         let mut held = lock(&self.held);
         let room = held.room(endpoint);

@@ -49,6 +49,8 @@ const RECLAIMED_AT_ONCE: u32 = 1024;
 const RECORDED_AT_ONCE: usize = 512;
 /// The number of ended attempts waiting to be recorded at which no more are begun.
 const MAX_UNRECORDED: usize = 4096;
+/// The interval at which the switch is read while outgoing is held.
+const HELD_POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// The delay in milliseconds after which a delivery that this server could not try is tried again.
 const BACKOFF_MILLIS: i64 = 1_000;
 /// The time in milliseconds until the next turn of an endpoint whose queue is full, if it does not request more before.
@@ -74,8 +76,10 @@ pub(super) async fn send(ports: Ports, sending: Sending, mut shutdown: Shutdown)
     describe();
     let buffer = Arc::clone(&sending.buffer);
     buffer.forget_all();
+    buffer.close(false);
     let mut sender = Sender::new(ports, sending);
     loop {
+        sender.obey_switch();
         sender.begin_attempts();
         sender.begin_database_tasks();
         let (next_look, may_look) = (sender.next_look(), !sender.fetching);
@@ -168,6 +172,8 @@ struct Sender {
     paused_until: Option<Instant>,
     /// True once no new deliveries are taken.
     ending: bool,
+    /// True while outgoing is held: everything stays in the queues.
+    held: bool,
 }
 
 impl Sender {
@@ -192,6 +198,7 @@ impl Sender {
             look_at: Instant::now() + POLL_INTERVAL,
             paused_until: None,
             ending: false,
+            held: false,
         }
     }
 
@@ -261,6 +268,32 @@ impl Sender {
         self.paused_until.map_or(self.look_at, |until| until.max(self.look_at))
     }
 
+    /// While outgoing is held, gives back what is held in memory, and takes nothing from the queues.
+    fn obey_switch(&mut self) {
+        let held = self.ports.database.is_outgoing_held();
+        if held != mem::replace(&mut self.held, held) {
+            self.sending.buffer.close(held);
+            self.wants_fetch = true;
+        }
+        if !held {
+            return;
+        }
+        self.give_back_all();
+        self.wants_fetch = false;
+        self.look_at = Instant::now() + HELD_POLL_INTERVAL;
+    }
+
+    /// Gives back all deliveries that were not begun.
+    fn give_back_all(&mut self) {
+        let now = self.ports.clock.moment();
+        for (key, queue) in &mut self.queues {
+            queue.more = false;
+            let waiting = queue.queue.drain(..).map(|buffered| (*key, buffered.due.id, now));
+            self.to_give_back.extend(waiting);
+            self.ready.insert(*key);
+        }
+    }
+
     /// Begins as many attempts as are allowed.
     fn begin_attempts(&mut self) {
         let now = Instant::now();
@@ -317,6 +350,10 @@ impl Sender {
                 self.sending.buffer.forget(key);
             }
         }
+    }
+
+    fn may_take(&self) -> bool {
+        !self.ending && !self.held
     }
 
     fn attempt_ended(&mut self, ended: Result<(Id, Outcome), JoinError>) {
@@ -399,13 +436,13 @@ impl Sender {
                 Done::Recorded(recorded.map_err(|error| (batch, error)))
             });
         }
-        if !self.fetching && (self.wants_fetch && !self.ending || !self.to_give_back.is_empty()) {
+        if !self.fetching && (self.wants_fetch && self.may_take() || !self.to_give_back.is_empty()) {
             self.wants_fetch = false;
             self.fetching = true;
             self.look_at = Instant::now() + POLL_INTERVAL;
             let database_task = Fetch {
                 give_back: mem::take(&mut self.to_give_back),
-                take: !self.ending,
+                take: self.may_take(),
                 unknown: mem::take(&mut self.unknown).into_iter().collect(),
                 low: self
                     .queues
@@ -538,11 +575,7 @@ impl Sender {
         loop {
             // A fetch in progress may bring more.
             self.receive(buffer.take());
-            let now = self.ports.clock.moment();
-            for (key, queue) in &mut self.queues {
-                let waiting = queue.queue.drain(..).map(|buffered| (*key, buffered.due.id, now));
-                self.to_give_back.extend(waiting);
-            }
+            self.give_back_all();
             self.begin_database_tasks();
             tokio::select! {
                 Some(ended) = self.attempts.join_next_with_id() => self.attempt_ended(ended),

@@ -88,6 +88,9 @@ fn parts(database: &MemoryDatabase, client: Arc<dyn WebhookClient>) -> (Ports, S
         purge_pause: crate::background::PurgePause::default(),
         analyst: None,
         key_uses: Arc::default(),
+        keyring: forecourt_storage::SecretKey::from_bytes([7; 32]).into(),
+        proxies: Arc::default(),
+        operator: None,
         mail_folder: "mail".into(),
     };
     let sending = Sending {

@@ -7,11 +7,7 @@ use forecourt_contacts::{
 };
 use forecourt_dealership::Session;
 use forecourt_kernel::{BoxError, ContactId, Target};
-use tokio::{
-    sync::OwnedMutexGuard,
-    task::spawn_blocking,
-    time::{sleep, timeout},
-};
+use tokio::{sync::OwnedMutexGuard, task::spawn_blocking, time::sleep};
 
 use super::id::IdParameter;
 use crate::{
@@ -132,11 +128,10 @@ impl LoginMail {
         let call = &self.call;
         let (password, hash) = make_password(call).await?;
         let mail = invitation.mail(&call.caller.business, &password);
-        let sent = timeout(SEND_TIMEOUT, call.worker.shared.mailer.send(&mail)).await;
-        sent.map_err(BoxError::from)
-            .and_then(|sent| sent.map_err(BoxError::from))
-            .map_err(ContactError::LoginEmailFailed)?;
+        let sent = call.send_mail(mail, SEND_TIMEOUT).await;
+        let held = sent.map_err(ContactError::LoginEmailFailed)?;
         call.write(Ok(hash), async |session: &mut dyn Session, hash| {
+            call.queue_held_mail(session, held.as_ref()).await?;
             contacts::finish_login_email(session, &call.caller, invitation, hash).await?;
             call.ok(&OfContact {
                 contact: Some(invitation.contact()),

@@ -15,7 +15,6 @@ use forecourt_vehicles::{
     TestDrive, TestDriveView, TimeOfDay,
 };
 use serde::Deserialize;
-use tokio::time::timeout;
 use utoipa::{
     ToSchema,
     openapi::{
@@ -248,11 +247,10 @@ async fn send_drive_mail(call: &Call) -> Result<Reply, ApiError> {
         Prepared::Answered(reply) => return Ok(reply),
     };
     // The mail is sent while no transaction is open.
-    let sent = timeout(SEND_TIMEOUT, call.worker.shared.mailer.send(&summary.mail)).await;
-    sent.map_err(BoxError::from)
-        .and_then(|sent| sent.map_err(BoxError::from))
-        .map_err(not_sent)?;
-    call.write(Ok(()), async |_: &mut dyn Session, ()| {
+    let sent = call.send_mail(summary.mail.clone(), SEND_TIMEOUT).await;
+    let held = sent.map_err(not_sent)?;
+    call.write(Ok(()), async |session: &mut dyn Session, ()| {
+        call.queue_held_mail(session, held.as_ref()).await?;
         call.ok(&OfContact {
             contact: Some(summary.contact),
             view: DriveEmailView::new(&summary, true),

@@ -39,7 +39,7 @@ use super::{Conn, Db, dialect, list};
 use crate::error::other;
 use crate::models::{ContactRow, ContactValues, ERASURE, LeadRow, LoggedRow, NewContactRow, NewNoteRow, NoteRow};
 use crate::schema::{contact_blocks, contact_notes, contacts, deletions, events, leads};
-use crate::secrets::SecretCipher;
+use crate::secrets::Keyring;
 use crate::statement::{
     Lock, MayScan as _, Prepare as _, RunQueryDsl, Unlocked, for_key_share, for_no_key_update, locking,
 };
@@ -444,7 +444,7 @@ async fn notes(
 
 async fn blocked(
     conn: &mut Conn,
-    cipher: &SecretCipher,
+    cipher: &Keyring,
     business: BusinessId,
     keys: &[BlockKey],
 ) -> StoreResult<Vec<BlockKey>> {

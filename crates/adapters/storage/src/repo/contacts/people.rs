@@ -13,7 +13,7 @@ use crate::personal::{
     PersonalTable, held, table, withheld,
 };
 use crate::schema::{contact_blocks, contact_notes};
-use crate::secrets::SecretCipher;
+use crate::secrets::Keyring;
 use crate::statement::RunQueryDsl;
 
 pub(in super::super) const TABLES: &[PersonalTable] = &[
@@ -95,14 +95,14 @@ impl PersonalTexts for Notes {
 const KEYED: u8 = 1;
 const BARE_BYTES: i32 = 32;
 
-fn keyed_block(cipher: &SecretCipher, bare: &[u8]) -> Vec<u8> {
+fn keyed_block(cipher: &Keyring, bare: &[u8]) -> Vec<u8> {
     let digest = cipher.digest("follow-block", bare);
     [&[KEYED][..], &digest].concat()
 }
 
 /// Returns a block's digest, and the one that an earlier version stored: without a key, a telephone number is found by trying
 /// all.
-pub(super) fn block_digests(cipher: &SecretCipher, key: &BlockKey) -> [Vec<u8>; 2] {
+pub(super) fn block_digests(cipher: &Keyring, key: &BlockKey) -> [Vec<u8>; 2] {
     [keyed_block(cipher, key.as_bytes()), key.as_bytes().to_vec()]
 }
 

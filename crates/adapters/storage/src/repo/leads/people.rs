@@ -25,7 +25,7 @@ use crate::personal::{
     PersonalTable, held, table, withheld,
 };
 use crate::schema::{events, lead_mails, lead_messages, lead_notes, leads, mails};
-use crate::secrets::SecretCipher;
+use crate::secrets::Keyring;
 use crate::statement::RunQueryDsl;
 
 pub(in super::super) const TABLES: &[PersonalTable] = &[
@@ -404,7 +404,7 @@ impl Session<Write> {
 const KEYED: &str = "hmac-sha256:";
 
 /// Returns the digest by which a mail that became a lead is remembered: its id may hold its sender's name.
-pub(super) fn mail_digest(cipher: &SecretCipher, message_id: &str) -> String {
+pub(super) fn mail_digest(cipher: &Keyring, message_id: &str) -> String {
     let digest = cipher.digest("enquiry-mail", message_id.as_bytes());
     digest
         .iter()

@@ -80,8 +80,21 @@ fn add_shown(keys: &mut PersonKeys, shown: &Value) {
     }
 }
 
+/// Returns the state of an erasure that begins anew, and knows no more of the person than its number.
+///
+/// # Errors
+/// It cannot be written.
+pub(in super::super) fn nameless_erasure(contact: ContactId) -> StoreResult<Vec<u8>> {
+    let erasure = Erasure {
+        keys: PersonKeys::new(contact),
+        emptied: i64::MAX,
+        stage: Stage::Learn,
+    };
+    serde_json::to_vec(&erasure).map_err(other)
+}
+
 /// Names the place that the state of an erasure is encrypted for.
-fn place(business: BusinessId, contact: ContactId) -> Vec<u8> {
+pub(in super::super) fn place(business: BusinessId, contact: ContactId) -> Vec<u8> {
     format!("erasure/{business}/{contact}").into_bytes()
 }
 

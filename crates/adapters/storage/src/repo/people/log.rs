@@ -197,6 +197,20 @@ pub(super) const TABLES: &[PersonalTable] = &[
     ),
     table("forecourt_meta", &[], &["key", "value"]),
     table(
+        "servers",
+        &[],
+        &[
+            "id",
+            "host",
+            "pid",
+            "version",
+            "started",
+            "seen",
+            "clock_offset",
+            "report",
+        ],
+    ),
+    table(
         "counters",
         &[],
         &[

@@ -21,7 +21,7 @@ use crate::personal::PersonalTable;
 use crate::statement::{RunQueryDsl, Sql, for_no_key_update};
 
 pub(super) use budget::Budget;
-pub(super) use erasure::erased_place;
+pub(super) use erasure::{erased_place, nameless_erasure, place as erasure_place};
 pub(super) use log::{OF_CHANGED_LEADS, OF_CONTACTS, OF_INVOICES, OF_VEHICLES, READ_AT_ONCE};
 
 pub(super) const OWNED_TABLES: &[OwnedTable] = &[

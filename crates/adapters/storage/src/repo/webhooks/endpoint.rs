@@ -58,6 +58,6 @@ pub(super) fn open_endpoint(
 }
 
 /// Names the place that a secret is encrypted for.
-pub(super) fn place(business: BusinessId) -> Vec<u8> {
+pub(in super::super) fn place(business: BusinessId) -> Vec<u8> {
     format!("webhook/{business}").into_bytes()
 }

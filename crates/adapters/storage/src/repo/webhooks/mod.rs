@@ -33,7 +33,8 @@ use super::session::{Session, Write};
 use crate::models::{DeliveryRow, NewDeliveryRow, NewWebhookRow, WebhookRow, WebhookValues, status_code};
 use crate::schema::{webhook_deliveries, webhook_queues, webhooks};
 use crate::statement::{RunQueryDsl, for_no_key_update};
-use endpoint::{earliest, place};
+use endpoint::earliest;
+pub(super) use endpoint::place;
 
 #[async_trait]
 impl WebhookStore for Session<Write> {
