@@ -15,11 +15,8 @@
 
 mod cell;
 mod config;
-<<<<<<< HEAD
-mod erasure_state;
-=======
 mod diagnosis;
->>>>>>> 4da72670 (servers, outgoing, cells, keys, doctor)
+mod erasure_state;
 mod error;
 mod keys;
 mod migration;

@@ -32,11 +32,8 @@ mod outgoing;
 mod people;
 mod reviews;
 mod samples;
-<<<<<<< HEAD
-mod stored_forms;
-=======
 mod servers;
->>>>>>> 4da72670 (servers, outgoing, cells, keys, doctor)
+mod stored_forms;
 mod totals;
 mod transactions;
 mod vehicle_files;
