@@ -54,6 +54,7 @@ struct Findings {
 
 impl Findings {
     /// Records that an operation answered with `seen`, if that is not `expected`.
+    #[expect(clippy::needless_pass_by_value, reason = "what is compared is mostly made for it")]
     fn expect<T: PartialEq<U> + Debug, U: Debug>(&mut self, operation: &str, what: &str, seen: T, expected: U) {
         self.checked += 1;
         if seen != expected {
