@@ -107,7 +107,7 @@ async fn meta_lists_what_a_key_may_use(engine: Engine) {
             .as_array()
             .unwrap()
             .iter()
-            .map(ToString::to_string)
+            .map(|endpoint| format!("{} {} {}", endpoint["method"], endpoint["path"], endpoint["scopes"]))
             .collect();
         let usable = here.document.guarded().filter(|operation| {
             let needed = operation.scopes[0].as_str();
@@ -115,7 +115,12 @@ async fn meta_lists_what_a_key_may_use(engine: Engine) {
         });
         let usable: BTreeSet<String> = usable
             .map(|operation| {
-                json!({"scopes": operation.scopes, "method": operation.method, "path": operation.path}).to_string()
+                format!(
+                    "{} {} {}",
+                    json!(operation.method),
+                    json!(operation.path),
+                    json!(operation.scopes)
+                )
             })
             .collect();
         findings.expect(scope, "the endpoints", listed, usable);

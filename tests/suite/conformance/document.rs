@@ -74,6 +74,12 @@ impl Document {
         Some(self.resolved(&media["schema"]))
     }
 
+    /// Returns true if an operation's body may carry a file, which is extracted before anything else of it is read.
+    pub(crate) fn takes_file(&self, operation: &Operation) -> bool {
+        self.body(operation)
+            .is_some_and(|schema| schema["properties"].get("file").is_some())
+    }
+
     /// Returns the codes that an operation declares for a status.
     pub(crate) fn codes<'a>(&'a self, operation: &'a Operation, status: &str) -> Vec<&'a str> {
         let response = self.resolved(&operation.declared["responses"][status]);

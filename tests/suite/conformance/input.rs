@@ -56,6 +56,10 @@ async fn a_body_is_an_object_in_json(engine: Engine) {
         }
         for levels in [33, 200, 100_000] {
             findings.faults(name, "levels", &send(None, nested(levels, "1")).await, &["body"]);
+            // The depth of a body with a file is measured as it is read, before its end is known.
+            if here.document.takes_file(operation) {
+                continue;
+            }
             for broken in [nested(levels, "x"), nested(levels, "").replacen(']', "", 1)] {
                 findings.answers(name, "broken levels", &send(None, broken).await, "400 json_invalid");
             }

@@ -17,9 +17,15 @@ both_engines! {
     a_range_is_one_value_or_two_bounds
 }
 
+/// Returns the part of an entry that identifies it. The others may change by themselves, as those of a delivery do.
+fn identity(entry: &Value) -> Value {
+    let found = ["id", "code", "vehicle"].iter().find_map(|name| entry.get(*name));
+    found.cloned().unwrap_or_default()
+}
+
 async fn page(api: &Client, list: &Ready, query: &str) -> (Vec<Value>, Value) {
     let list = api.list(&list.url(query)).await;
-    (list.items, list.pagination)
+    (list.items.iter().map(identity).collect(), list.pagination)
 }
 
 async fn a_list_is_paged_by_number_and_by_cursor(engine: Engine) {
@@ -66,6 +72,7 @@ async fn a_list_is_paged_by_number_and_by_cursor(engine: Engine) {
         }
         for per_page in [1, 2, 500] {
             let walked = api.walk(&list.url(&format!("per_page={per_page}"))).await;
+            let walked: Vec<Value> = walked.iter().map(identity).collect();
             findings.expect(name, "a walk", &walked, &all);
         }
         for number in ["1000", "9223372036854775807"] {
@@ -74,9 +81,9 @@ async fn a_list_is_paged_by_number_and_by_cursor(engine: Engine) {
             let seen = (past, pagination["total"].clone(), pagination["next_cursor"].clone());
             findings.expect(name, "past the end", seen, expected);
         }
-        let ids: BTreeSet<String> = all.iter().map(|entry| entry["id"].to_string()).collect();
+        let ids: BTreeSet<String> = all.iter().map(Value::to_string).collect();
         findings.expect(name, "ids", ids.len(), all.len());
-        let numbers: Vec<i64> = all.iter().filter_map(|entry| entry["id"].as_i64()).collect();
+        let numbers: Vec<i64> = all.iter().filter_map(Value::as_i64).collect();
         if operation.path != "/2.0/listings" {
             findings.expect(name, "newest first", numbers.is_sorted_by(|one, next| one > next), true);
         }

@@ -82,7 +82,7 @@ enum Origin {
 
 fn origin(path: &str) -> Option<Origin> {
     match path {
-        "/2.0/leads/{id}/vehicles/{vehicle_id}" => Some(Origin::Answer("POST /2.0/leads/{id}/vehicles", "id")),
+        "/2.0/leads/{id}/vehicles/{vehicle_id}" => Some(Origin::Answer("POST /2.0/leads/{id}/vehicles", "vehicle")),
         "/2.0/webhooks/{id}/deliveries/{delivery_id}" => {
             Some(Origin::Answer("POST /2.0/webhooks/{id}/ping", "delivery_id"))
         }
