@@ -618,6 +618,7 @@ CREATE TABLE articles (
     PRIMARY KEY (business_id, id)
 );
 
+-- Without the texts, as for vehicles.
 CREATE INDEX articles_list ON articles (business_id, id, status, published_at, created, updated);
 CREATE UNIQUE INDEX articles_url ON articles (business_id, url);
 CREATE INDEX articles_category ON articles (business_id, category_folded, id);

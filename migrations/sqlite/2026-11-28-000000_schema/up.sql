@@ -651,10 +651,9 @@ CREATE TABLE articles (
     body            TEXT    NOT NULL
 ) STRICT;
 
-CREATE INDEX articles_list ON articles (business_id, id, status, published_at, created, updated);
+CREATE INDEX articles_list ON articles
+    (business_id, id, status, published_at, created, updated, category_folded, author_folded);
 CREATE UNIQUE INDEX articles_url ON articles (business_id, url);
-CREATE INDEX articles_category ON articles (business_id, category_folded);
-CREATE INDEX articles_author ON articles (business_id, author_folded);
 CREATE INDEX articles_announce ON articles (announce_at) WHERE announce_at IS NOT NULL;
 
 CREATE TABLE article_tags (

@@ -75,6 +75,10 @@ impl Selection {
         let Some(Range { from, to }) = range else {
             return;
         };
+        if from.is_some() && from == to {
+            // An index has the records with one value in the order of the list.
+            return self.is(column, from);
+        }
         for (bound, limit) in [(">=", from), ("<=", to)] {
             let condition = |limit| {
                 let mut condition = Sql::new(&format!("{column} {bound} "));
