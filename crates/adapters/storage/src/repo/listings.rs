@@ -240,7 +240,7 @@ async fn page(
     let offset = request.offset();
     // A page of the whole list after a cursor reads its own entries of one index and nothing more.
     let may_scan = *filter != ListingFilter::default() || offset.is_some();
-    let conn = session.conn().await?;
+    let conn = session.flushed_conn().await?;
     let total = match offset {
         None => None,
         Some(_) => {
@@ -664,7 +664,7 @@ impl ListingStore for Session<Write> {
         due.bind(settled.epoch_seconds())
             .sql(") ORDER BY businesses.id LIMIT ")
             .bind(i64::from(limit));
-        let due: Vec<i64> = due.load(self.conn().await?).await?;
+        let due: Vec<i64> = due.load(self.flushed_conn().await?).await?;
         Ok(due.into_iter().map(BusinessId::new).collect())
     }
 

@@ -703,25 +703,26 @@ async fn other_users_cannot_read_the_files() {
 async fn half_of_the_heavy_readers_are_one_business_s_at_most() {
     let fixture = Fixture::new().await;
     // A statement that may scan takes a place, which its reader then holds.
-    let heavy = async |business| {
-        let mut reader = fixture.engine.read_for(Some(BusinessId::new(business))).await.unwrap();
-        busy_for(&mut reader, Duration::from_micros(1), true).await.unwrap();
-        reader
+    let heavy = |business| {
+        let engine = fixture.engine.clone();
+        tokio::spawn(async move {
+            let mut reader = engine.read_for(Some(BusinessId::new(business))).await.unwrap();
+            busy_for(&mut reader, Duration::from_micros(1), true).await.unwrap();
+            reader
+        })
     };
-    let waiting = || fixture.engine.pool_status().waiting;
-    let _held = [heavy(1).await, heavy(1).await];
-    let mut third = Box::pin(heavy(1));
-    assert!((&mut third).now_or_never().is_none());
-    assert_eq!(
-        (waiting(), fixture.engine.pool_status().in_use),
-        (1, 2),
-        "it holds nothing meanwhile"
-    );
-    drop(third);
-    let _others = [heavy(2).await, heavy(3).await];
-    let mut fifth = Box::pin(heavy(4));
-    assert!((&mut fifth).now_or_never().is_none());
-    assert_eq!(waiting(), 1, "there are four in all");
+    let status = || fixture.engine.pool_status();
+    let _held = [heavy(1).await.unwrap(), heavy(1).await.unwrap()];
+    let third = heavy(1);
+    until(|| status().waiting == 1).await;
+    assert_eq!(status().in_use, 2, "it holds nothing meanwhile");
+    third.abort();
+    until(|| status().waiting == 0).await;
+    let _others = [heavy(2).await.unwrap(), heavy(3).await.unwrap()];
+    let fifth = heavy(4);
+    until(|| status().waiting == 1).await;
+    assert_eq!(status().in_use, 4, "there are four in all");
+    fifth.abort();
 }
 
 /// The queue is that of `WriteQueue`, which has more tests.

@@ -280,7 +280,7 @@ async fn with_notes(
     if page.items.is_empty() {
         return Ok(());
     }
-    let conn = session.conn().await?;
+    let conn = session.flushed_conn().await?;
     let of: Vec<i64> = page.items.iter().map(|contact| contact.id.get()).collect();
     let sizes: Vec<(i64, i64, i64)> = contact_notes::table
         .filter(contact_notes::business_id.eq(business.get()))
@@ -473,7 +473,7 @@ async fn past_events(
     id: ContactId,
     after: EventSequence,
 ) -> StoreResult<Vec<PastEvent>> {
-    let conn = session.conn().await?;
+    let conn = session.flushed_conn().await?;
     // Not the number itself: otherwise the planner might read all events in its order.
     let sequence = events::sequence + 0;
     let own = || {
