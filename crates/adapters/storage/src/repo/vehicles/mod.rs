@@ -293,6 +293,9 @@ impl Session<Write> {
         business: BusinessId,
         made: Vec<Loaded<VehicleDraft>>,
     ) -> StoreResult<()> {
+        if made.is_empty() {
+            return Ok(());
+        }
         self.delete_build(business).await?;
         let more = Counts::of(made.iter().map(|vehicle| &vehicle.content));
         let counter = self.count_vehicles(business, more).await?;
