@@ -126,7 +126,7 @@ async fn is_alive(address: SocketAddr) -> bool {
 }
 
 /// Returns the address at which this machine reaches a listener: one on all addresses is on loopback too.
-fn reachable(address: SocketAddr) -> SocketAddr {
+pub(crate) fn reachable(address: SocketAddr) -> SocketAddr {
     let ip = match address.ip() {
         IpAddr::V4(Ipv4Addr::UNSPECIFIED) => Ipv4Addr::LOCALHOST.into(),
         IpAddr::V6(Ipv6Addr::UNSPECIFIED) => Ipv6Addr::LOCALHOST.into(),
