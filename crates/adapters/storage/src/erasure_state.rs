@@ -1,6 +1,8 @@
 //! The state of an erasure that is longer than one transaction. Its serialised form is stored, encrypted.
 
-use forecourt_kernel::PersonKeys;
+use forecourt_contacts::{Contact, ContactType};
+use forecourt_kernel::{ContactId, PersonKeys};
+use forecourt_reference::Taxonomy;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
@@ -63,6 +65,40 @@ pub(crate) enum Stage {
     Forget,
     /// Nothing.
     Done,
+}
+
+impl Erasure {
+    /// The first state of the erasure of a contact.
+    pub(crate) fn of(contact: &Contact) -> Self {
+        let content = &contact.content;
+        let mut keys = PersonKeys::new(contact.id);
+        keys.add_name(&content.name);
+        keys.add_email(&content.email);
+        keys.add_number(&content.telephone);
+        keys.add_number(&content.mobile);
+        keys.add_identifier(&content.license.number);
+        keys.add_identifier(&content.license.code);
+        keys.add_identifier(&content.ni);
+        let address = &content.address;
+        for line in [&address.line1, &address.line2, &address.line3, &address.zip] {
+            keys.add_address(line);
+        }
+        let is_person =
+            |kind: &ContactType| matches!(kind, ContactType::Customer | ContactType::Staff | ContactType::Other);
+        let is_make = Taxonomy::built_in().make(None, &content.name).is_some();
+        if is_make || !content.types.iter().any(is_person) {
+            keys.have_ambiguous_names();
+        }
+        Self {
+            keys,
+            emptied: i64::MAX,
+            stage: Stage::Learn,
+        }
+    }
+
+    pub(crate) const fn contact(&self) -> ContactId {
+        self.keys.contact()
+    }
 }
 
 #[cfg(test)]

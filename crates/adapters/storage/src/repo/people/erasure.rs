@@ -12,10 +12,9 @@
 //! 5. All texts of the business that stand for themselves are cleaned at last.
 
 use diesel::prelude::*;
-use forecourt_contacts::{Contact, ContactType, name_key};
+use forecourt_contacts::{Contact, name_key};
 use forecourt_dealership::DeletionKind;
 use forecourt_kernel::{BusinessId, ContactId, Person, PersonKeys, StoreError, StoreResult};
-use forecourt_reference::Taxonomy;
 use serde_json::Value;
 
 use super::super::session::{Session, Write};
@@ -30,39 +29,6 @@ use crate::statement::{RunQueryDsl, for_update};
 /// The time for which the names of an erased person are kept, encrypted, so that every server takes them out of its spool, in
 /// seconds.
 const SPOOLS_SEARCHED: i64 = 10 * 60;
-
-impl Erasure {
-    fn of(contact: &Contact) -> Self {
-        let content = &contact.content;
-        let mut keys = PersonKeys::new(contact.id);
-        keys.add_name(&content.name);
-        keys.add_email(&content.email);
-        keys.add_number(&content.telephone);
-        keys.add_number(&content.mobile);
-        keys.add_identifier(&content.license.number);
-        keys.add_identifier(&content.license.code);
-        keys.add_identifier(&content.ni);
-        let address = &content.address;
-        for line in [&address.line1, &address.line2, &address.line3, &address.zip] {
-            keys.add_address(line);
-        }
-        let is_person =
-            |kind: &ContactType| matches!(kind, ContactType::Customer | ContactType::Staff | ContactType::Other);
-        let is_make = Taxonomy::built_in().make(None, &content.name).is_some();
-        if is_make || !content.types.iter().any(is_person) {
-            keys.have_ambiguous_names();
-        }
-        Self {
-            keys,
-            emptied: i64::MAX,
-            stage: Stage::Learn,
-        }
-    }
-
-    const fn contact(&self) -> ContactId {
-        self.keys.contact()
-    }
-}
 
 /// Adds the names and numbers in a representation of the contact.
 fn add_shown(keys: &mut PersonKeys, shown: &Value) {
