@@ -86,8 +86,9 @@ async fn a_restart_keeps_everything(engine: Engine) {
 
 async fn running_servers_are_listed(engine: Engine) {
     let mut shop = Shop::open(engine).await;
-    let mut second = shop.installation().serve().start().await;
-    let list = async || shop.installation().run(["servers", "--json"]).await.json();
+    let installation = shop.installation().clone();
+    let mut second = installation.serve().start().await;
+    let list = async || installation.run(["servers", "--json"]).await.json();
     let servers = list().await;
     assert_eq!(servers.as_array().unwrap().len(), 2, "{servers}");
     let members: Vec<_> = servers[0].as_object().unwrap().keys().collect();
@@ -96,7 +97,7 @@ async fn running_servers_are_listed(engine: Engine) {
     assert!(second.terminate().await.success());
     let left = list().await;
     assert_eq!(left.as_array().unwrap().len(), 1, "it removes itself: {left}");
-    let table = shop.installation().run(["servers"]).await.succeeded();
+    let table = installation.run(["servers"]).await.succeeded();
     assert!(table.starts_with("HOST"), "{table}");
     assert!(shop.server.terminate().await.success());
     assert_eq!(list().await, json!([]));
