@@ -192,10 +192,7 @@ mod tests {
             .await
             .unwrap();
         let long_ago = clock_at(0).now();
-        session
-            .queue_mail(business.id, Mail::default(), long_ago)
-            .await
-            .unwrap();
+        session.queue_mail(business, Mail::default(), long_ago).await.unwrap();
         session.commit().await.unwrap();
         *mailer.is_down.lock().unwrap() = true;
         assert!(!round().await.0);

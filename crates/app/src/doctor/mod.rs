@@ -19,7 +19,7 @@ use futures_util::future::{BoxFuture, join_all};
 use serde::Serialize;
 use tokio::time::{Instant, timeout};
 
-use crate::{output::chain, settings::Settings, system::SystemClock, wiring};
+use crate::{output::chain, settings::Settings, system::SystemClock};
 
 /// The maximum time of a check, and of opening the database for all of them.
 const TIMEOUT: Duration = Duration::from_secs(5);

@@ -149,7 +149,6 @@ pub(super) async fn lead_ai(context: &Context) -> Checked {
         return Ok(Finding::ok("no model is asked"));
     };
     let base = url
-        .0
         .reveal()
         .as_str()
         .trim_end_matches('/')
