@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use forecourt_rest::{EventNotifier, Metrics, Running};
-use forecourt_storage::DatabaseFacts;
+use forecourt_storage::{DatabaseFacts, Keyring, ServerReport, Storage};
 
 use super::CommandError;
 use crate::{
@@ -27,7 +27,7 @@ const UPKEEP: Duration = Duration::from_secs(5);
 /// # Errors
 /// [`CommandError`] if it cannot start.
 pub(super) async fn serve(settings: &Settings, with_demo: bool) -> Result<(), CommandError> {
-    let mut signals = Signals::listen().map_err(CommandError::Start)?;
+    let signals = Signals::listen().map_err(CommandError::Start)?;
     if settings.webhook_allow_insecure_targets {
         tracing::warn!(
             "FORECOURT_WEBHOOK_ALLOW_INSECURE_TARGETS is true: webhooks may go to http:// URLs and to private and loopback \
@@ -48,7 +48,43 @@ pub(super) async fn serve(settings: &Settings, with_demo: bool) -> Result<(), Co
     }
     let facts = wiring::identify(&storage).await?;
     let server = wiring::announce(&storage, &keyring).await?;
-    let server_id = server.id;
+    let id = server.id;
+    let start = Start {
+        storage: storage.clone(),
+        keyring,
+        facts,
+        server,
+    };
+    let served = serve_as(settings, with_demo, start, signals).await;
+    if let Err(error) = storage.remove_server(id).await {
+        tracing::warn!(
+            error = chain(&error),
+            "this server counts as running for 30 seconds more"
+        );
+    }
+    served
+}
+
+/// The database of a server that has announced itself in it.
+struct Start {
+    storage: Storage,
+    keyring: Keyring,
+    facts: DatabaseFacts,
+    server: ServerReport,
+}
+
+async fn serve_as(
+    settings: &Settings,
+    with_demo: bool,
+    start: Start,
+    mut signals: Signals,
+) -> Result<(), CommandError> {
+    let Start {
+        storage,
+        keyring,
+        facts,
+        server,
+    } = start;
     let notifier = EventNotifier::default();
     let buffer = DeliveryBuffer::new({
         let notifier = notifier.clone();
@@ -131,12 +167,6 @@ pub(super) async fn serve(settings: &Settings, with_demo: bool) -> Result<(), Co
         }
         sending_trigger.pull();
         background.sending_ended(TIMEOUT).await;
-        if let Err(error) = storage.remove_server(server_id).await {
-            tracing::warn!(
-                error = chain(&error),
-                "this server counts as running for 30 seconds more"
-            );
-        }
     };
     tokio::select! {
         () = stopped => tracing::info!("stopped"),
