@@ -3,6 +3,8 @@
 use harness::{Engine, Installation, Shop, acme, both_engines};
 use serde_json::{Value, json};
 
+use crate::vehicles_record::a_car;
+
 both_engines! {
     ids_begin_in_the_cell
     a_cell_changes_only_while_no_id_was_given
@@ -31,7 +33,7 @@ async fn ids_begin_in_the_cell(engine: Engine) {
     let bodies = [
         ("/2.0/leads", json!({"name": "Ann"})),
         ("/2.0/contacts", json!({"name": "Ann"})),
-        ("/2.0/vehicles", json!({"make": "Ford"})),
+        ("/2.0/vehicles", a_car()),
         (
             "/2.0/webhooks",
             json!({"url": "https://crm.example/hook", "events": "*"}),

@@ -15,9 +15,9 @@ const LATEST: usize = 10;
 /// The migrations that a database and this program do not have in common.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Migrations {
-    /// Those that the database lacks.
+    /// The versions that the database lacks.
     pub pending: Vec<String>,
-    /// Those that this program does not know.
+    /// The versions that this program does not know.
     pub newer: Vec<String>,
 }
 

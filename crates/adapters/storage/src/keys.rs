@@ -13,7 +13,7 @@ pub struct Resealed {
     pub erasures: u64,
     /// People who were erased a few minutes ago.
     pub people: u64,
-    /// What neither key opens, and therefore stays as it is.
+    /// Entries that neither key opens, and that stay as they are.
     pub unreadable: u64,
 }
 
