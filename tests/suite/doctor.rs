@@ -323,7 +323,7 @@ async fn faults_around_a_running_server_are_found(engine: Engine) {
     is(installation, "mails", &[], "ok", "").await;
 
     // Files that no record names, two days old.
-    let folder = installation.data_dir().join("files/1");
+    let folder = installation.data_dir().join("files/1/00");
     fs::create_dir_all(&folder).unwrap();
     let two_days_ago = SystemTime::now() - Duration::from_hours(48);
     for number in 0..1_001 {
