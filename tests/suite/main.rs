@@ -11,6 +11,7 @@
 
 mod accounts;
 mod authentication;
+mod backups;
 mod blog_fields;
 mod blog_html;
 mod blog_lists;

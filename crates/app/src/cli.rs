@@ -5,11 +5,13 @@ use std::{ffi::OsString, path::PathBuf, process::ExitCode};
 use clap::{ArgGroup, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueHint, error::ErrorKind};
 use clap_complete::Shell;
 use forecourt_accounts::KeyId;
+use forecourt_archive::{FileMode, KeepRules, Stamp};
 use forecourt_kernel::{Date, EventName, Scope, ScopeSet, Timestamp};
 use forecourt_webhooks::TargetUrl;
 use ipnet::IpNet;
 
 use crate::{
+    backup::BackupUrl,
     output,
     settings::{self, LISTEN_SECRET_VARIABLE, Options, TOKEN_VARIABLE},
 };
@@ -171,6 +173,56 @@ Example:
         #[command(flatten)]
         format: Format,
     },
+    /// Back up the database and the files, while servers go on
+    #[command(
+        args_conflicts_with_subcommands = true,
+        subcommand_negates_reqs = true,
+        after_help = "\
+A backup is a compressed SQLite file with all tables, from PostgreSQL too, the files, and a manifest with the digests of both. It is \
+taken as of one moment, and verified (quickly) when it was written. In a repository each file is stored once for all backups. The \
+secret key is never part of it: keep that apart.
+
+Examples:
+  forecourt backup --to /backup/forecourt
+  forecourt backup --to s3://backups/forecourt --json
+  forecourt backup --output forecourt.tar
+  forecourt backup --output - | age -r age1… > forecourt.tar.age
+  forecourt backup list --from /backup/forecourt
+  forecourt backup prune --from /backup/forecourt --keep 7d,4w,12m"
+    )]
+    Backup(BackupArgs),
+    /// Prove that a backup can be restored, without touching the installation
+    #[command(after_help = "\
+Without --quick every table's digest, every reference, every number without gaps, every file, every listing's hash and (with the \
+secret key) everything encrypted is checked, and the lists of the largest businesses are read. The exit code is 0 without a fault, 3 \
+with faults, 1 if the backup cannot be read.
+
+Examples:
+  forecourt verify forecourt.tar
+  forecourt verify --from /backup/forecourt --quick
+  forecourt verify --from /backup/forecourt --backup 20261126T033100Z --json")]
+    Verify(VerifyArgs),
+    /// Restore a backup into an empty database and file store
+    #[command(after_help = "\
+DATABASE_URL and FORECOURT_BLOB_URL name the targets: a SQLite path without a file, or a PostgreSQL database without tables. Nothing \
+is ever overwritten. A new epoch begins, and outgoing is held until `forecourt outgoing release`. A restore that was interrupted is \
+finished by the same command.
+
+Examples:
+  forecourt restore forecourt.tar
+  forecourt restore --from s3://backups/forecourt
+  forecourt restore --from /backup/forecourt --backup 20261126T033100Z --as-copy")]
+    Restore(RestoreArgs),
+    /// Move the database to another engine or machine, with all ids, keys, events and secrets
+    #[command(after_help = "\
+No server may run. The target must be empty. Afterwards every table has been compared, and this database refuses to serve. Files stay \
+where they are unless --files-to names another place.
+
+Examples:
+  forecourt move --to postgres://forecourt@db/forecourt
+  forecourt move --to-file target.url --files-to s3://forecourt/files
+  forecourt move --undo --yes")]
+    Move(MoveArgs),
     /// Fill a business with made-up data
     #[command(after_help = "\
 The data is the same for the same seed and business. Records are spread over the past two years; nobody is told of them: they \
@@ -499,6 +551,126 @@ Examples:
     },
 }
 
+/// The target of a backup.
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("target").required(true))]
+pub(crate) struct BackupArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<BackupCommand>,
+    /// One more backup in a repository: file://FOLDER, a path, or s3://BUCKET/PREFIX
+    #[arg(long, value_name = "URL", group = "target")]
+    pub(crate) to: Option<BackupUrl>,
+    /// One archive, which must not exist; - is standard output
+    #[arg(long, value_name = "FILE", group = "target", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
+    /// The files: copied (all), listed (reference), or left out (none) [default: all for folders, reference for buckets]
+    #[arg(long, value_name = "MODE", value_parser = file_mode)]
+    pub(crate) files: Option<FileMode>,
+    /// An age recipient to encrypt for; only in programs that were built with encryption
+    #[arg(long, value_name = "AGE1…")]
+    pub(crate) recipient: Vec<String>,
+    /// Put the secret key into the encrypted backup
+    #[arg(long)]
+    pub(crate) include_key: bool,
+    #[command(flatten)]
+    pub(crate) format: Format,
+}
+
+/// The commands on repositories of backups.
+#[derive(Debug, Subcommand)]
+pub(crate) enum BackupCommand {
+    /// List the finished backups of a repository
+    List {
+        /// The repository: file://FOLDER, a path, or s3://BUCKET/PREFIX
+        #[arg(long, value_name = "URL")]
+        from: BackupUrl,
+        #[command(flatten)]
+        format: Format,
+    },
+    /// Remove the backups of a repository that the rules do not keep, and files that no backup names
+    #[command(after_help = "\
+The last backup of each of so many days, weeks and months of UTC stays, and always the newest that was verified without a fault. A \
+backup with faults counts for no day. What is not finished is removed after a day.
+
+Example:
+  forecourt backup prune --from /backup/forecourt --keep 7d,4w,12m")]
+    Prune {
+        /// The repository: file://FOLDER, a path, or s3://BUCKET/PREFIX
+        #[arg(long, value_name = "URL")]
+        from: BackupUrl,
+        /// Numbers of days, weeks and months, such as 7d,4w,12m
+        #[arg(long, value_name = "SPEC")]
+        keep: KeepRules,
+        #[command(flatten)]
+        format: Format,
+    },
+}
+
+/// A backup to read.
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("source").required(true))]
+pub(crate) struct SourceArgs {
+    /// An archive
+    #[arg(value_name = "FILE", group = "source", value_hint = ValueHint::FilePath)]
+    pub(crate) file: Option<PathBuf>,
+    /// A repository: file://FOLDER, a path, or s3://BUCKET/PREFIX
+    #[arg(long, value_name = "URL", group = "source")]
+    pub(crate) from: Option<BackupUrl>,
+    /// The backup of the repository [default: the newest that is finished]
+    #[arg(long, value_name = "STAMP", requires = "from")]
+    pub(crate) backup: Option<Stamp>,
+    /// The file of an age identity; only in programs that were built with encryption
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) identity: Option<PathBuf>,
+}
+
+/// The backup to verify.
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArgs {
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
+    /// Only digests of the members, what SQLite finds quickly, and the numbers of rows
+    #[arg(long)]
+    pub(crate) quick: bool,
+    #[command(flatten)]
+    pub(crate) format: Format,
+}
+
+/// The backup to restore.
+#[derive(Debug, Args)]
+pub(crate) struct RestoreArgs {
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
+    /// For a staging server: a new installation, all keys revoked, all webhooks disabled, waiting mails dropped
+    #[arg(long)]
+    pub(crate) as_copy: bool,
+    #[command(flatten)]
+    pub(crate) format: Format,
+}
+
+/// The target of a move.
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("work").required(true))]
+pub(crate) struct MoveArgs {
+    /// The empty database: sqlite://PATH or postgres://USER@HOST/DATABASE, without a password
+    #[arg(long, value_name = "DATABASE_URL", group = "work")]
+    pub(crate) to: Option<String>,
+    /// A file with the URL of the empty database, which may have a password
+    #[arg(long, value_name = "FILE", group = "work", value_hint = ValueHint::FilePath)]
+    pub(crate) to_file: Option<PathBuf>,
+    /// Let a database be used again that was moved, or whose move was interrupted
+    #[arg(long, group = "work")]
+    pub(crate) undo: bool,
+    /// Copy the files to another place: file://FOLDER, a path, or s3://BUCKET/PREFIX
+    #[arg(long, value_name = "URL", conflicts_with = "undo")]
+    pub(crate) files_to: Option<BackupUrl>,
+    /// Undo without asking
+    #[arg(long, requires = "undo")]
+    pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) format: Format,
+}
+
 /// The properties of a new key.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("owner").required(true))]
@@ -560,6 +732,15 @@ pub(crate) struct ListenArgs {
     /// Print one JSON document per line
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+fn file_mode(text: &str) -> Result<FileMode, &'static str> {
+    match text {
+        "none" => Ok(FileMode::None),
+        "reference" => Ok(FileMode::Reference),
+        "all" => Ok(FileMode::All),
+        _ => Err("must be all, reference or none"),
+    }
 }
 
 /// Returns the token with which `listen` reads events.

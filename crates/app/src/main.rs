@@ -4,6 +4,7 @@
 //! operator, [`commands`] has the commands of the command line, and [`background`] the background work of a server.
 
 mod background;
+mod backup;
 mod cli;
 mod commands;
 mod counted_mailer;
@@ -15,6 +16,7 @@ mod output;
 mod progress;
 mod report;
 mod sample;
+mod scratch;
 mod service_manager;
 mod settings;
 mod shutdown;

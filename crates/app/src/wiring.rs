@@ -1,6 +1,15 @@
 //! The choice of an adapter for each port.
 
-use std::{fs::DirBuilder, io, net::SocketAddr, os::unix::fs::DirBuilderExt as _, sync::Arc, thread, time::Duration};
+use std::{
+    fs::DirBuilder,
+    io,
+    net::SocketAddr,
+    os::unix::fs::DirBuilderExt as _,
+    path::{Path, PathBuf},
+    sync::Arc,
+    thread,
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use forecourt_accounts::{LocalRateCounters, RateCounters};
@@ -17,7 +26,7 @@ use forecourt_pictures::Pictures;
 use forecourt_redis::{InvalidRedisUrl, RedisRateCounters};
 use forecourt_rest::{EventNotifier, Metrics, MetricsUnavailable, OperationSummary, Running};
 use forecourt_storage::{
-    CellError, Config, DatabaseFacts, Keyring, MigrateError, OpenError, ServerReport, Storage, Unlocked,
+    CellError, Config, DatabaseFacts, Hindrance, Keyring, MigrateError, OpenError, ServerReport, Storage, Unlocked,
 };
 use forecourt_webhook_client::{ApiAnswer, ApiClient, HttpWebhookClient, UnusableApi, UnusableTls};
 use forecourt_webhooks::{DeliveryError, Projections, Watcher, WebhookClient};
@@ -53,6 +62,15 @@ pub(crate) enum WiringError {
     /// The database is of another cell.
     #[error("FORECOURT_CELL cannot be used")]
     Cell(#[source] CellError),
+    /// There is no database.
+    #[error("there is no database file {0}")]
+    NoDatabase(PathBuf),
+    /// The database is not finished.
+    #[error("the database is what is left of {0}, which was not finished: run the same command again to finish it")]
+    Unfinished(String),
+    /// The database is being moved, or was moved.
+    #[error("the database {0}; `forecourt move --undo` lets it be used again, if the target does not serve")]
+    Sealed(String),
     /// The database does not answer.
     #[error("the database cannot be used")]
     Reach(#[source] StoreError),
@@ -125,6 +143,31 @@ pub(crate) async fn open_storage(settings: &Settings) -> Result<Storage, WiringE
     open(&Config::new(settings.database_url.reveal())).await
 }
 
+/// Opens a database that is there, as it is, for commands that copy it.
+///
+/// # Errors
+/// [`WiringError::Open`], [`WiringError::NoDatabase`].
+pub(crate) async fn open_existing(settings: &Settings) -> Result<Storage, WiringError> {
+    if let Some(path) = settings.database_url.reveal().strip_prefix("sqlite://")
+        && !Path::new(path).is_file()
+    {
+        return Err(WiringError::NoDatabase(path.into()));
+    }
+    open(&for_commands(settings)).await
+}
+
+/// Refuses a database that a restore or a move has not finished, or that was moved elsewhere.
+///
+/// # Errors
+/// [`WiringError::Unfinished`], [`WiringError::Sealed`], [`WiringError::Reach`].
+async fn check_usable(storage: &Storage) -> Result<(), WiringError> {
+    match storage.hindrance().await.map_err(WiringError::Reach)? {
+        Some(Hindrance::Unfinished(work)) => Err(WiringError::Unfinished(work)),
+        Some(Hindrance::Sealed(seal)) => Err(WiringError::Sealed(seal)),
+        None => Ok(()),
+    }
+}
+
 /// Opens the database, brought up to date, for commands that look after it as a whole.
 ///
 /// # Errors
@@ -166,8 +209,9 @@ pub(crate) async fn check_safety(settings: &Settings, storage: &Storage) -> Resu
 /// Migrates the database to this version, in the cell of the settings; returns the applied migrations.
 ///
 /// # Errors
-/// [`WiringError::Migrate`], [`WiringError::Cell`].
+/// [`WiringError::Migrate`], [`WiringError::Cell`], [`WiringError::Unfinished`], [`WiringError::Sealed`].
 pub(crate) async fn migrate(settings: &Settings, storage: &Storage) -> Result<Vec<String>, WiringError> {
+    check_usable(storage).await?;
     let applied = storage.migrate().await.map_err(WiringError::Migrate)?;
     storage.adopt_cell(settings.cell).await.map_err(WiringError::Cell)?;
     Ok(applied)

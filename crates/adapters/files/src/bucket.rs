@@ -4,7 +4,9 @@ use std::{mem, time::Duration};
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use forecourt_files::{ByteRange, ContentStream, FileName, FileStore, FileStoreError, ListedFile, OpenFile};
+use forecourt_files::{
+    Blob, BlobStore, ByteRange, ContentStream, FileName, FileStore, FileStoreError, ListedFile, OpenFile,
+};
 use forecourt_kernel::{BoxError, BusinessId, Timestamp};
 use futures_util::{
     StreamExt as _, TryStreamExt as _,
@@ -93,6 +95,38 @@ impl BucketStore {
         self.prefix.clone().join(key::QUARANTINE)
     }
 
+    async fn put_at(&self, path: &Path, size: u64, content: ContentStream) -> Result<(), FileStoreError> {
+        let mut parts = Parts {
+            content: content.fuse(),
+            rest: Bytes::new(),
+            missing: size,
+        };
+        let first = parts.next().await.map_err(FileStoreError)?;
+        if size > PART_BYTES as u64 {
+            return self.put_parts(path, first, parts).await.map_err(FileStoreError);
+        }
+        // The content has ended, or this is an error.
+        parts.next().await.map_err(FileStoreError)?;
+        self.bucket.put(path, first).await.map(drop).map_err(failed)
+    }
+
+    /// Returns the path of a key.
+    fn at(&self, key: &str) -> Result<Path, FileStoreError> {
+        let path = Path::parse(key).map_err(|error| failed(error.into()))?;
+        Ok(path.parts().fold(self.prefix.clone(), |path, part| path.join(part)))
+    }
+
+    fn blob(&self, object: ObjectMeta) -> Option<Blob> {
+        let parts = object.location.prefix_match(&self.prefix)?;
+        let key: Vec<String> = parts.map(|part| part.as_ref().to_owned()).collect();
+        Some(Blob {
+            key: key.join("/"),
+            size: object.size,
+            stored: Timestamp::from_epoch_seconds(object.last_modified.timestamp()),
+            etag: object.e_tag,
+        })
+    }
+
     /// Sends content that is too long for one request.
     async fn put_parts(&self, path: &Path, first: PutPayload, mut parts: Parts) -> Result<(), BoxError> {
         let mut upload = Unfinished(Some(self.bucket.put_multipart(path).await?));
@@ -121,19 +155,7 @@ impl FileStore for BucketStore {
         size: u64,
         content: ContentStream,
     ) -> Result<(), FileStoreError> {
-        let path = self.path(business, name);
-        let mut parts = Parts {
-            content: content.fuse(),
-            rest: Bytes::new(),
-            missing: size,
-        };
-        let first = parts.next().await.map_err(FileStoreError)?;
-        if size > PART_BYTES as u64 {
-            return self.put_parts(&path, first, parts).await.map_err(FileStoreError);
-        }
-        // The content has ended, or this is an error.
-        parts.next().await.map_err(FileStoreError)?;
-        self.bucket.put(&path, first).await.map(drop).map_err(failed)
+        self.put_at(&self.path(business, name), size, content).await
     }
 
     async fn open(
@@ -225,7 +247,7 @@ impl FileStore for BucketStore {
         let aside = aside.join(key::shard(name)).join(name.as_str());
         let path = self.path(business, name);
         match self.bucket.copy(&path, &aside).await {
-            Ok(()) => self.delete(business, name).await,
+            Ok(()) => FileStore::delete(self, business, name).await,
             Err(Error::NotFound { .. }) => Ok(()),
             Err(error) => Err(failed(error)),
         }
@@ -252,6 +274,56 @@ impl FileStore for BucketStore {
         let nothing = self.prefix.clone().join(PING);
         let found = self.bucket.list(Some(&nothing)).try_next().await;
         found.map(drop).map_err(failed)
+    }
+}
+
+/// Content under keys that follow the prefix.
+#[async_trait]
+impl BlobStore for BucketStore {
+    async fn put(&self, key: &str, size: u64, content: ContentStream) -> Result<(), FileStoreError> {
+        self.put_at(&self.at(key)?, size, content).await
+    }
+
+    async fn get(&self, key: &str) -> Result<Option<OpenFile>, FileStoreError> {
+        match self.bucket.get(&self.at(key)?).await {
+            Ok(found) => Ok(Some(OpenFile {
+                size: found.meta.size,
+                content: patient(found.into_stream().map_err(BoxError::from).boxed()),
+            })),
+            Err(Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    async fn stat(&self, key: &str) -> Result<Option<Blob>, FileStoreError> {
+        match self.bucket.head(&self.at(key)?).await {
+            Ok(object) => Ok(self.blob(object)),
+            Err(Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    async fn list(&self, folder: &str) -> Result<Vec<Blob>, FileStoreError> {
+        let folder = self.at(folder)?;
+        let objects = self.bucket.list(Some(&folder));
+        let blobs = objects.try_filter_map(async |object| Ok(self.blob(object)));
+        blobs.try_collect().await.map_err(failed)
+    }
+
+    async fn folders(&self) -> Result<Vec<String>, FileStoreError> {
+        let root = (!self.prefix.is_root()).then_some(&self.prefix);
+        let found = self.bucket.list_with_delimiter(root).await.map_err(failed)?;
+        let names = found.common_prefixes.iter().filter_map(Path::filename);
+        let mut names: Vec<String> = names.map(str::to_owned).collect();
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    async fn delete(&self, key: &str) -> Result<(), FileStoreError> {
+        match self.bucket.delete(&self.at(key)?).await {
+            Ok(()) | Err(Error::NotFound { .. }) => Ok(()),
+            Err(error) => Err(failed(error)),
+        }
     }
 }
 

@@ -12,7 +12,9 @@ use std::{
 use async_trait::async_trait;
 use bytes::BytesMut;
 use forecourt_durable::{create_file, make_folder, new_draft, sync_folder};
-use forecourt_files::{ByteRange, ContentStream, FileName, FileStore, FileStoreError, ListedFile, OpenFile};
+use forecourt_files::{
+    Blob, BlobStore, ByteRange, ContentStream, FileName, FileStore, FileStoreError, ListedFile, OpenFile,
+};
 use forecourt_kernel::{BoxError, BusinessId, Timestamp};
 use futures_util::{StreamExt as _, stream};
 use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _, AsyncWriteExt as _};
@@ -36,6 +38,11 @@ pub(crate) struct FolderStore {
 }
 
 impl FolderStore {
+    /// The store in a folder that is made when something is stored.
+    pub(crate) fn at(root: &Path) -> Self {
+        Self { root: root.to_owned() }
+    }
+
     pub(crate) fn open(root: &Path) -> Result<Self, FileStoreError> {
         let store = Self { root: root.to_owned() };
         store.prepare().map_err(failed)?;
@@ -69,15 +76,20 @@ impl FolderStore {
     }
 
     /// Gives a finished file its name, durably.
-    fn publish(&self, mut staged: Staged, business: BusinessId, name: &FileName) -> io::Result<()> {
-        let path = self.path(business, name);
-        let own = self.business(business);
-        let shard = own.join(key::shard(name));
-        make_folder(&shard)?;
+    fn publish(&self, staged: Staged, business: BusinessId, name: &FileName) -> io::Result<()> {
+        self.publish_at(staged, &self.path(business, name))
+    }
+
+    fn publish_at(&self, mut staged: Staged, path: &Path) -> io::Result<()> {
+        let folders = path.ancestors().skip(1);
+        let folders: Vec<&Path> = folders.take_while(|folder| folder.starts_with(&self.root)).collect();
+        if let Some(folder) = folders.first() {
+            make_folder(folder)?;
+        }
         std::fs::rename(&staged.path, path)?;
         staged.is_published = true;
         // A name is durable only with its folder, which another writer may have made a moment ago.
-        for folder in [&shard, &own, &self.root] {
+        for folder in folders {
             sync_folder(folder)?;
         }
         Ok(())
@@ -273,6 +285,103 @@ impl FileStore for FolderStore {
     async fn ping(&self) -> Result<(), FileStoreError> {
         self.blocking(|store| probe(&store.root.join(STAGING)).map(drop)).await
     }
+}
+
+/// Content under keys that are paths below the folder.
+#[async_trait]
+impl BlobStore for FolderStore {
+    async fn put(&self, key: &str, size: u64, content: ContentStream) -> Result<(), FileStoreError> {
+        let path = self.root.join(key);
+        self.blocking(|store| store.prepare()).await?;
+        let staged = Staged {
+            path: self.root.join(STAGING).join(unique("content")),
+            is_published: false,
+        };
+        write(&staged.path, size, content).await.map_err(FileStoreError)?;
+        self.blocking(move |store| store.publish_at(staged, &path)).await
+    }
+
+    async fn get(&self, key: &str) -> Result<Option<OpenFile>, FileStoreError> {
+        let file = match tokio::fs::File::open(self.root.join(key)).await {
+            Ok(file) => file,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(failed(error)),
+        };
+        let size = file.metadata().await.map_err(failed)?.len();
+        Ok(Some(OpenFile {
+            size,
+            content: read(file, size),
+        }))
+    }
+
+    async fn stat(&self, key: &str) -> Result<Option<Blob>, FileStoreError> {
+        let key = key.to_owned();
+        self.blocking(move |store| match std::fs::metadata(store.root.join(&key)) {
+            Ok(metadata) if metadata.is_file() => Ok(Some(blob(key, &metadata)?)),
+            Ok(_) => Ok(None),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        })
+        .await
+    }
+
+    async fn list(&self, folder: &str) -> Result<Vec<Blob>, FileStoreError> {
+        let mut folders = vec![folder.to_owned()];
+        self.blocking(move |store| {
+            let mut found = Vec::new();
+            while let Some(folder) = folders.pop() {
+                for name in entries(&store.root.join(&folder))? {
+                    let key = format!("{folder}/{name}");
+                    match std::fs::metadata(store.root.join(&key)) {
+                        Ok(metadata) if metadata.is_dir() => folders.push(key),
+                        Ok(metadata) => found.push(blob(key, &metadata)?),
+                        Err(error) if error.kind() == ErrorKind::NotFound => {}
+                        Err(error) => return Err(error),
+                    }
+                }
+            }
+            Ok(found)
+        })
+        .await
+    }
+
+    async fn folders(&self) -> Result<Vec<String>, FileStoreError> {
+        self.blocking(|store| {
+            let mut names = entries(&store.root)?;
+            names.retain(|name| store.root.join(name).is_dir());
+            Ok(names)
+        })
+        .await
+    }
+
+    /// Removes a file, and the folders that it leaves empty.
+    async fn delete(&self, key: &str) -> Result<(), FileStoreError> {
+        let path = self.root.join(key);
+        self.blocking(move |store| {
+            match std::fs::remove_file(&path) {
+                Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+            let folders = path.ancestors().skip(1);
+            for folder in folders.take_while(|folder| *folder != store.root && folder.starts_with(&store.root)) {
+                // One that is not empty stays.
+                if std::fs::remove_dir(folder).is_err() {
+                    break;
+                }
+            }
+            Ok(())
+        })
+        .await
+    }
+}
+
+fn blob(key: String, metadata: &std::fs::Metadata) -> io::Result<Blob> {
+    Ok(Blob {
+        key,
+        size: metadata.len(),
+        stored: timestamp(metadata.modified()?),
+        etag: None,
+    })
 }
 
 /// A file that is being written; it is removed on drop unless it is published.

@@ -1,7 +1,9 @@
 //! A store of files in a folder or a bucket.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
-use forecourt_files::{ByteRange, ContentStream, FileName, FileStore, FileStoreError, ListedFile, OpenFile};
+use forecourt_files::{BlobStore, ByteRange, ContentStream, FileName, FileStore, FileStoreError, ListedFile, OpenFile};
 use forecourt_kernel::{BusinessId, Timestamp};
 
 use crate::{FileLocation, bucket::BucketStore, folder::FolderStore};
@@ -27,11 +29,7 @@ impl ObjectFileStore {
     /// # Errors
     /// If the folder cannot be created or written, or the variables are invalid.
     pub fn open(location: &FileLocation) -> Result<Self, FileStoreError> {
-        let variables = std::env::vars_os();
-        Self::open_with(
-            location,
-            variables.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))),
-        )
+        Self::open_with(location, variables())
     }
 
     /// Opens a store with these variables instead of those of the environment.
@@ -49,12 +47,29 @@ impl ObjectFileStore {
         Ok(Self(place))
     }
 
+    /// Opens a location for content under keys of any form. A folder is made when something is stored in it.
+    ///
+    /// # Errors
+    /// If the environment's variables for buckets are invalid.
+    pub fn blobs(location: &FileLocation) -> Result<Arc<dyn BlobStore>, FileStoreError> {
+        Ok(match location {
+            FileLocation::Folder(path) => Arc::new(FolderStore::at(path)),
+            FileLocation::Bucket { name, prefix } => Arc::new(BucketStore::open(name, prefix, variables())?),
+        })
+    }
+
     fn place(&self) -> &dyn FileStore {
         match &self.0 {
             Place::Folder(folder) => folder,
             Place::Bucket(bucket) => bucket,
         }
     }
+}
+
+/// Returns the environment's variables.
+fn variables() -> impl Iterator<Item = (String, String)> {
+    let variables = std::env::vars_os();
+    variables.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
 #[async_trait]

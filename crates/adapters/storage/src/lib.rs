@@ -31,6 +31,7 @@ mod schema;
 mod secrets;
 mod servers;
 mod shares;
+mod snapshot;
 pub mod sqlite;
 mod state;
 mod statement;
@@ -50,6 +51,10 @@ pub use pool::{PoolStatus, WriteStats};
 pub use keys::{Forgotten, Resealed};
 pub use secrets::{Keyring, SecretKey, Unlocked};
 pub use servers::{RunningServer, ServerReport};
+pub use snapshot::{
+    BusinessNumbers, Fault, Hindrance, Renewal, Snapshot, StoredFile, TableDigest, known_migrations, latest_migration,
+    migration_name,
+};
 pub use state::DatabaseFacts;
 pub use statement::{AnyStatement, Connection, MayScan, RunQueryDsl, Scan};
 

@@ -8,6 +8,7 @@ use forecourt_kernel::{BoxError, StoreError};
 
 use super::{business_file::FileError, listen::ListenError};
 use crate::{
+    backup::BackupError,
     logging::LoggingError,
     output::OutputError,
     settings::{SecretKeyError, SettingError},
@@ -106,6 +107,9 @@ pub(crate) enum CommandError {
     /// The content of files cannot be reached.
     #[error(transparent)]
     Files(#[from] FileStoreError),
+    /// A backup, a restore or a move was not made.
+    #[error(transparent)]
+    Backup(#[from] BackupError),
     /// A server's events cannot be followed.
     #[error(transparent)]
     Listen(#[from] ListenError),
@@ -120,7 +124,10 @@ impl CommandError {
     /// Returns the exit code: 1 if it could not be done, 2 if it was called wrongly, 3 if what was looked at is not in order.
     pub(crate) const fn exit_code(&self) -> u8 {
         match self {
-            Self::Misused(_) | Self::UnconfirmedForgetting | Self::SecretKey(SecretKeyError::NoPrevious) => 2,
+            Self::Backup(BackupError::Usage(_))
+            | Self::Misused(_)
+            | Self::UnconfirmedForgetting
+            | Self::SecretKey(SecretKeyError::NoPrevious) => 2,
             Self::NotInOrder => 3,
             _ => 1,
         }

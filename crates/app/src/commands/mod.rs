@@ -1,5 +1,6 @@
 //! The commands of the command line, each in a module of its own.
 
+mod backup;
 mod business;
 mod business_file;
 mod completions;
@@ -14,10 +15,13 @@ mod listen;
 mod listings;
 mod manual;
 mod outgoing;
+mod relocate;
+mod restore;
 mod sample;
 mod secret_key;
 mod serve;
 mod servers;
+mod verify;
 
 pub(crate) use error::CommandError;
 pub(crate) use listen::{EventLog, LogReply};
@@ -99,6 +103,10 @@ async fn dispatch(command: Command, settings: Settings) -> Result<(), CommandErr
         Command::Business(command) => business::run(&*open(&settings).await?, command).await,
         Command::Key(KeyCommand::Scopes { format }) => key::scopes(format),
         Command::Key(command) => key::run(&*open(&settings).await?, command).await,
+        Command::Backup(args) => backup::run(&settings, args).await,
+        Command::Verify(args) => verify::run(&settings, args).await,
+        Command::Restore(args) => restore::run(&settings, args).await,
+        Command::Move(args) => relocate::run(&settings, args).await,
         Command::Sample(args) => sample::run(&*open(&settings).await?, args).await,
         Command::Lead(command) => {
             let keys = settings.working_keys(&SystemRandom)?;

@@ -80,6 +80,17 @@ impl Settings {
             None => kept_key(&self.data_dir, random),
         }
     }
+
+    /// Returns the key that is configured, or that the data directory has; `None` if there is none.
+    ///
+    /// # Errors
+    /// [`SecretKeyError`] if its file cannot be used.
+    pub(crate) fn known_secret_key(&self) -> Result<Option<SecretKey>, SecretKeyError> {
+        match &self.secret_key {
+            Some(key) => Ok(Some(key.clone())),
+            None => read(&self.data_dir.join(FILE_NAME)),
+        }
+    }
 }
 
 /// The keys that a process works with.

@@ -29,6 +29,7 @@
 //! The rules are those of decisions §7 ("Files are recognised by their bytes") and of the contract's *Limits* ("File size").
 
 mod address;
+mod blobs;
 mod kind;
 mod mismatches;
 mod name;
@@ -40,6 +41,7 @@ pub mod testing;
 mod video;
 
 pub use address::{AddressKey, FileAddresses, SIGNED_SECONDS, SignedAddresses};
+pub use blobs::{Blob, BlobStore};
 pub use kind::FileKind;
 pub use mismatches::{MismatchError, STRAY_SECONDS, StoredMismatches, find_mismatches};
 pub use name::{FileName, NotAFileName};

@@ -84,11 +84,7 @@ impl Advert {
             "media".to_owned(),
             media(&vehicle.content.media, business.id, addresses),
         );
-        let digest = Sha256::digest(serde_json::to_vec(&content)?);
-        let mut hash = String::with_capacity(2 * HASH_BYTES);
-        for byte in digest.iter().take(HASH_BYTES) {
-            let _ = write!(hash, "{byte:02x}");
-        }
+        let hash = hash_of(&content)?;
         let content = Value::Object(content);
         let ready = ReadyFor::of(&Dealer::from(business), &content);
         let Value::Object(content) = content else {
@@ -163,4 +159,25 @@ fn media(media: &Media, business: BusinessId, addresses: &FileAddresses) -> Valu
             serde_json::to_value(medium).unwrap_or_default()
         })
         .collect()
+}
+
+/// Returns the hash of a listing's content.
+fn hash_of(content: &Map<String, Value>) -> serde_json::Result<String> {
+    let digest = Sha256::digest(serde_json::to_vec(content)?);
+    let mut hash = String::with_capacity(2 * HASH_BYTES);
+    for byte in digest.iter().take(HASH_BYTES) {
+        // Writing to a string does not fail.
+        let _ = write!(hash, "{byte:02x}");
+    }
+    Ok(hash)
+}
+
+/// Returns the hash that a stored listing ([`Advert::to_json`]) must have; `None` if it is no listing.
+pub fn content_hash(listing: &str) -> Option<String> {
+    let Ok(Value::Object(mut content)) = serde_json::from_str(listing) else {
+        return None;
+    };
+    content.shift_remove("updated");
+    content.shift_remove("hash");
+    hash_of(&content).ok()
 }

@@ -46,7 +46,7 @@ mod store;
 #[cfg(feature = "testing")]
 pub mod testing;
 
-pub use advert::{Advert, AdvertFacts, WEBSITE};
+pub use advert::{Advert, AdvertFacts, WEBSITE, content_hash};
 pub use error::ListingError;
 pub use feeds::{Dealer, Feed, Missing, ReadyFor};
 pub use forecourt_vehicles::FileAddresses;

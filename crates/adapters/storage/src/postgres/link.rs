@@ -103,6 +103,11 @@ impl Link {
         Ok(found.into_iter().filter_map(text).collect())
     }
 
+    /// The driver's own handle, for copies of whole tables.
+    pub(super) const fn client(&self) -> &Client {
+        &self.client
+    }
+
     /// Returns `true` if the connection is closed.
     pub(super) fn is_closed(&self) -> bool {
         self.client.is_closed()
@@ -232,7 +237,8 @@ impl Link {
         Ok(Some(statement))
     }
 
-    fn failure(&self, error: &tokio_postgres::Error) -> QueryError {
+    /// Translates a failure of the driver, and notes its code.
+    pub(super) fn failure(&self, error: &tokio_postgres::Error) -> QueryError {
         if let Some(code) = error.code() {
             *lock(&self.refusal) = Some(code.clone());
         }

@@ -27,7 +27,7 @@ use crate::version_check::LEAST_VERSION;
 pub(super) const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../../../migrations/postgres");
 
 /// The key of the lock: "forecourt" read as digits of base 36.
-const LOCK: i64 = 44_257_029_514_697;
+pub(super) const LOCK: i64 = 44_257_029_514_697;
 
 /// The interval at which a server tries again to take the lock that another holds.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
@@ -140,7 +140,7 @@ pub(super) async fn analyze(endpoint: &Arc<Endpoint>, wait: Duration) -> StoreRe
 }
 
 /// Makes a connection whose statements have no time limit.
-async fn connect(endpoint: &Arc<Endpoint>, wait: Duration) -> StoreResult<Link> {
+pub(super) async fn connect(endpoint: &Arc<Endpoint>, wait: Duration) -> StoreResult<Link> {
     let connected = timeout(wait, Arc::clone(endpoint).connect()).await;
     let link = connected
         .map_err(|_| unavailable("PostgreSQL did not answer in time"))?

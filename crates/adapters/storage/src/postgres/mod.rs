@@ -11,6 +11,7 @@ mod readiness;
 #[expect(clippy::duplicate_mod, reason = "every query is compiled once per engine")]
 #[path = "../repo/mod.rs"]
 pub(crate) mod repo;
+pub(crate) mod snapshot;
 mod timeline;
 mod tls;
 mod unit;
@@ -20,6 +21,7 @@ use std::time::Duration;
 
 use diesel::migration::MigrationSource;
 use forecourt_kernel::{BusinessId, StoreResult};
+use tokio::runtime::Handle;
 
 pub use conn::{Conn, Pipeline};
 pub(crate) use migrate::versions as migration_versions;
@@ -27,7 +29,7 @@ pub use pool::Reader;
 pub use unit::UnitOfWork;
 
 use crate::config::Config;
-use crate::error::{MigrateError, OpenError};
+use crate::error::{MigrateError, OpenError, store_error};
 use crate::pool::{PoolStatus, WriteStats};
 use crate::shares::{OWN_TURNS, TenantLimiter};
 use crate::state::DatabaseState;
@@ -36,6 +38,7 @@ use crate::version_check::VersionCheck;
 use connect::Endpoint;
 use pool::{Pool, Registry};
 use readiness::{Faults, Probe};
+use snapshot::Copier;
 
 /// The backend that the queries are checked against.
 pub type Db = diesel::pg::Pg;
@@ -192,6 +195,32 @@ impl Engine {
             ..
         } = self.shared.as_ref();
         faults.readiness.get(probe.ask(endpoint, faults, version_check)).await
+    }
+
+    /// Makes a connection that copies whole tables, with no limit on time.
+    pub(crate) async fn copier(&self, runtime: Handle) -> StoreResult<Copier> {
+        let link = migrate::connect(&self.shared.endpoint, self.shared.config.wait).await?;
+        Ok(Copier { link, runtime })
+    }
+
+    /// Returns the first column of the rows of a query without parameters, over a connection of its own.
+    pub(crate) async fn texts(&self, query: &str) -> StoreResult<Vec<String>> {
+        let link = migrate::connect(&self.shared.endpoint, self.shared.config.wait).await?;
+        link.texts(query).await.map_err(store_error)
+    }
+
+    /// Runs statements without parameters, over a connection of its own.
+    pub(crate) async fn batch(&self, statements: &str) -> StoreResult<()> {
+        let link = migrate::connect(&self.shared.endpoint, self.shared.config.wait).await?;
+        link.batch(statements).await.map_err(store_error)
+    }
+
+    /// Returns true if another process changes the schema.
+    pub(crate) async fn is_locked(&self) -> StoreResult<bool> {
+        let free = self
+            .texts(&format!("SELECT pg_try_advisory_lock({})::text", migrate::LOCK))
+            .await?;
+        Ok(free.first().is_none_or(|free| free != "true"))
     }
 
     /// Returns the server's settings by which it may lose confirmed writes.

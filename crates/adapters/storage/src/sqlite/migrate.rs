@@ -4,7 +4,7 @@ use diesel::connection::SimpleConnection as _;
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
-use diesel::sqlite::SqliteConnection;
+use diesel::sqlite::{Sqlite, SqliteConnection};
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness as _, embed_migrations};
 use forecourt_kernel::{BoxError, StoreError};
 
@@ -22,6 +22,11 @@ const TIMEOUT: &str = "PRAGMA busy_timeout = 120000";
 /// Runs the missing migrations, in one transaction that excludes every other writer before it looks for them. Blocks.
 pub(super) fn run(file: &File) -> Result<Vec<String>, MigrateError> {
     let mut conn = connect(file).map_err(|failure| MigrateError::Unreachable(StoreError::Unavailable(failure)))?;
+    apply(&mut conn)
+}
+
+/// Runs the missing migrations on a connection whose foreign keys are off; returns their versions. Blocks.
+pub(crate) fn apply(conn: &mut SqliteConnection) -> Result<Vec<String>, MigrateError> {
     conn.immediate_transaction(|conn| {
         let Pending { migrations, is_new } = migration::pending(conn, &MIGRATIONS)?;
         if !is_new {
@@ -39,6 +44,29 @@ pub(super) fn run(file: &File) -> Result<Vec<String>, MigrateError> {
         }
         Ok(versions)
     })
+}
+
+/// Makes the schema of a version in an empty file. Blocks.
+pub(crate) fn apply_up_to(conn: &mut SqliteConnection, version: &str) -> Result<(), MigrateError> {
+    let Pending { migrations, .. } = migration::pending(conn, &MIGRATIONS)?;
+    for migration in migrations {
+        if migration.name().version().to_string().as_str() <= version {
+            conn.run_migration(&*migration).map_err(MigrateError::Failed)?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the versions and the names of all migrations, the oldest first.
+pub(crate) fn known() -> Result<Vec<(String, String)>, MigrateError> {
+    let migrations = diesel::migration::MigrationSource::<Sqlite>::migrations(&MIGRATIONS);
+    let migrations = migrations.map_err(MigrateError::Failed)?;
+    let named = migrations.iter().map(|migration| migration.name());
+    let mut named: Vec<_> = named
+        .map(|name| (name.version().to_string(), name.to_string()))
+        .collect();
+    named.sort_unstable();
+    Ok(named)
 }
 
 /// Connects with foreign keys off; they are checked at the end. A table is changed by building it anew and giving it the old

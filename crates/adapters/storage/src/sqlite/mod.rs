@@ -11,7 +11,7 @@ pub(crate) mod deliveries;
 pub(crate) mod dialect;
 mod flusher;
 mod identity;
-mod migrate;
+pub(crate) mod migrate;
 mod queue;
 mod readers;
 #[expect(clippy::duplicate_mod, reason = "every query is compiled once per engine")]
@@ -105,6 +105,11 @@ impl Engine {
             version_check: Arc::default(),
             state: Arc::default(),
         })
+    }
+
+    /// The path of the file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.file.path
     }
 
     /// Brings the schema up to date; returns the versions that were missing. A second caller waits.

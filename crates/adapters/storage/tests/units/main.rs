@@ -15,10 +15,14 @@ mod add_a_query;
 mod cell;
 #[path = "../../src/config.rs"]
 mod config;
+#[path = "../../src/snapshot/digest.rs"]
+mod digest;
 #[path = "../../src/erasure_state.rs"]
 mod erasure_state;
 #[path = "../../src/error.rs"]
 mod error;
+#[path = "../../src/snapshot/gaps.rs"]
+mod gaps;
 #[path = "../../src/migration.rs"]
 mod migration;
 #[path = "../../src/outgoing.rs"]
