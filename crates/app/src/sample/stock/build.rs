@@ -198,7 +198,7 @@ impl Build {
             doors: some(model.doors),
             wheelbase: when(
                 class == VehicleClass::Van && model.body != "Pickup",
-                *weighted(rng, &WHEELBASES),
+                weighted::<&str>(rng, &WHEELBASES),
             ),
             cab_type: cab(class, model.body).to_owned(),
             mileage: self.mileage,
@@ -212,10 +212,10 @@ impl Build {
                 _ => String::new(),
             },
             driver_position: when(driven && !self.is_machine(), "Right"),
-            interior_upholstery: when(driven && !self.is_machine(), *weighted(rng, &UPHOLSTERY)),
-            interior_colour: when(driven, *weighted(rng, &INTERIOR_COLOURS)),
-            exterior_finish: when(!self.is_machine(), *weighted(rng, &FINISHES)),
-            group: when(chance(rng, 12), *one(rng, &GROUPS)),
+            interior_upholstery: when(driven && !self.is_machine(), weighted::<&str>(rng, &UPHOLSTERY)),
+            interior_colour: when(driven, weighted::<&str>(rng, &INTERIOR_COLOURS)),
+            exterior_finish: when(!self.is_machine(), weighted::<&str>(rng, &FINISHES)),
+            group: when(chance(rng, 12), one::<&str>(rng, &GROUPS)),
             hour: self.hours.map(|hours| hours.to_string()).unwrap_or_default(),
             bedroom_layout: if camping {
                 lists.read::<BedroomLayouts>(bedroom)

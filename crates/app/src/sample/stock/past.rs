@@ -45,7 +45,7 @@ pub(super) fn history(rng: &mut impl Rng, build: &Build, lists: Lists<'_>) -> Hi
         condition_interior: condition.to_owned(),
         condition_exterior: condition.to_owned(),
         condition_tyre: condition.to_owned(),
-        service_history: when(serviced, *weighted(rng, &SERVICES)),
+        service_history: when(serviced, weighted::<&str>(rng, &SERVICES)),
         service_last: serviced.then(|| date(days_after(build.booked, -i64::from(since_service)))),
         service_miles: build
             .mileage

@@ -120,7 +120,7 @@ pub(super) fn stock(rng: &mut impl Rng, build: &Build, terms: &Terms<'_>) -> Sto
         location: WordOrEmpty(location(rng, terms)),
         notes: match terms.kind {
             StockType::Customer => (*one(rng, &JOBS)).to_owned().into(),
-            _ => when(chance(rng, 15), *one(rng, &NOTES)).into(),
+            _ => when(chance(rng, 15), one::<&str>(rng, &NOTES)).into(),
         },
         key_number: when(
             build.engine.power != Power::None,
