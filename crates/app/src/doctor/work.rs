@@ -107,7 +107,7 @@ pub(super) fn judge_mails(oldest: Option<i64>, now: i64) -> Finding {
 pub(super) async fn backup(_: &Context) -> Checked {
     Ok(Finding::warn(
         "none configured",
-        "let a timer make one daily, as docs/operations.md#backups shows, and leave this check out: --skip backup",
+        "let a timer run `forecourt backup --to s3://BUCKET/PREFIX` daily, and leave this check out: --skip backup",
     ))
 }
 
