@@ -59,9 +59,9 @@ impl<W: Write> TarWriter<W> {
         Ok(())
     }
 
-    /// Ends the archive.
+    /// Ends the archive with two blocks of zeros.
     pub(crate) fn finish(mut self) -> io::Result<W> {
-        self.target.write_all(&[0; 2 * BLOCK as usize])?;
+        self.target.write_all(&[0; 1024])?;
         self.target.flush()?;
         Ok(self.target)
     }

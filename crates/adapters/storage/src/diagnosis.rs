@@ -53,7 +53,7 @@ impl Storage {
     /// # Errors
     /// `Unavailable` if the database cannot be reached, as for all methods here.
     pub async fn engine_version(&self) -> StoreResult<(String, i64)> {
-        let found = self.texts(
+        let found = self.first_column(
             "SELECT json_array('SQLite ' || sqlite_version(), 0)",
             "SELECT json_build_array('PostgreSQL ' || current_setting('server_version'), \
              current_setting('server_version_num')::int)::text",
@@ -67,7 +67,7 @@ impl Storage {
     /// `Unavailable`.
     pub async fn server_setting(&self, name: &'static str) -> StoreResult<Option<String>> {
         let query = format!("SELECT reset_val FROM pg_settings WHERE name = '{name}'");
-        Ok(self.texts("", &query).await?.into_iter().next())
+        Ok(self.first_column("", &query).await?.into_iter().next())
     }
 
     /// Returns the value of SQLite's `synchronous`; `None` on PostgreSQL.
@@ -76,7 +76,7 @@ impl Storage {
     /// `Unavailable`.
     pub async fn synchronous(&self) -> StoreResult<Option<i64>> {
         let found = self
-            .texts("SELECT CAST(synchronous AS TEXT) FROM pragma_synchronous", "")
+            .first_column("SELECT CAST(synchronous AS TEXT) FROM pragma_synchronous", "")
             .await?;
         found.first().map(|text| text.parse().map_err(other)).transpose()
     }
@@ -86,7 +86,7 @@ impl Storage {
     /// # Errors
     /// `Unavailable`.
     pub async fn migrations(&self) -> StoreResult<Migrations> {
-        let exists = self.texts(
+        let exists = self.first_column(
             "SELECT name FROM sqlite_schema WHERE name = '__diesel_schema_migrations'",
             "SELECT 'there' WHERE to_regclass('__diesel_schema_migrations') IS NOT NULL",
         );
@@ -94,7 +94,7 @@ impl Storage {
             Vec::new()
         } else {
             let query = "SELECT CAST(version AS TEXT) FROM __diesel_schema_migrations ORDER BY version";
-            self.texts(query, query).await?
+            self.first_column(query, query).await?
         };
         let own = match self {
             Self::Sqlite(_) => crate::sqlite::migration_versions(),
@@ -126,21 +126,12 @@ impl Storage {
         Keyring::unlock(key, previous, &stored).map(Some)
     }
 
-    /// Returns the id of the installation, if the database has one.
-    ///
-    /// # Errors
-    /// `Unavailable`.
-    pub async fn installation(&self) -> StoreResult<Option<String>> {
-        let query = "SELECT value FROM forecourt_meta WHERE key = 'installation'";
-        Ok(self.texts(query, query).await?.into_iter().next())
-    }
-
     /// Returns the version of the collation that PostgreSQL's indexes were built with, and that of the system, where they differ.
     ///
     /// # Errors
     /// `Unavailable`.
     pub async fn collation_change(&self) -> StoreResult<Option<(String, String)>> {
-        let found = self.texts(
+        let found = self.first_column(
             "",
             "SELECT json_build_array(datcollversion, pg_database_collation_actual_version(oid))::text FROM pg_database \
              WHERE datname = current_database() AND datcollversion <> pg_database_collation_actual_version(oid)",
@@ -153,7 +144,7 @@ impl Storage {
     /// # Errors
     /// `Unavailable`.
     pub async fn has_trigrams(&self) -> StoreResult<bool> {
-        let found = self.texts(
+        let found = self.first_column(
             "SELECT 'built in'",
             "SELECT extname::text FROM pg_extension WHERE extname = 'pg_trgm'",
         );
@@ -169,7 +160,7 @@ impl Storage {
             "SELECT relname::text FROM pg_stat_user_tables WHERE n_live_tup > {ROWS_WITHOUT_STATISTICS} \
              AND last_analyze IS NULL AND last_autoanalyze IS NULL ORDER BY relname"
         );
-        let found = self.texts(
+        let found = self.first_column(
             "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name <> '__diesel_schema_migrations' \
              AND sql NOT LIKE '%WITHOUT ROWID%' AND sql NOT LIKE 'CREATE VIRTUAL%' \
              AND NOT EXISTS (SELECT 1 FROM sqlite_schema AS parent WHERE parent.sql LIKE 'CREATE VIRTUAL%' \
@@ -181,16 +172,16 @@ impl Storage {
             return Ok(found);
         }
         let has_statistics = "SELECT name FROM sqlite_schema WHERE name = 'sqlite_stat1'";
-        let known = if self.texts(has_statistics, "").await?.is_empty() {
+        let known = if self.first_column(has_statistics, "").await?.is_empty() {
             Vec::new()
         } else {
-            self.texts("SELECT DISTINCT tbl FROM sqlite_stat1", "").await?
+            self.first_column("SELECT DISTINCT tbl FROM sqlite_stat1", "").await?
         };
         let mut without = Vec::new();
         for table in found.into_iter().filter(|table| !known.contains(table)) {
             // Counting would read every row.
             let query = format!("SELECT CAST(coalesce(max(rowid) - min(rowid), 0) AS TEXT) FROM \"{table}\"");
-            let rows: i64 = one(&self.texts(&query, "").await?)?;
+            let rows: i64 = one(&self.first_column(&query, "").await?)?;
             if rows > ROWS_WITHOUT_STATISTICS {
                 without.push(table);
             }
@@ -203,7 +194,7 @@ impl Storage {
     /// # Errors
     /// `Unavailable`.
     pub async fn old_transactions(&self) -> StoreResult<Option<OldTransactions>> {
-        let ages = self.texts(
+        let ages = self.first_column(
             "",
             "SELECT json_build_array((SELECT age(datfrozenxid) FROM pg_database WHERE datname = current_database()), \
              (SELECT coalesce(max(extract(epoch FROM clock_timestamp() - xact_start)), 0)::bigint FROM pg_stat_activity))::text",
@@ -213,7 +204,7 @@ impl Storage {
         };
         let (age, oldest_open) = read(&ages)?;
         // PostgreSQL notes that time since version 17.
-        let idle_slots = self.texts(
+        let idle_slots = self.first_column(
             "",
             "SELECT slot_name::text FROM pg_replication_slots AS slot WHERE NOT active \
              AND (to_jsonb(slot) ->> 'inactive_since')::timestamptz < now() - interval '1 hour' ORDER BY slot_name",
@@ -230,7 +221,7 @@ impl Storage {
     /// # Errors
     /// `Unavailable`.
     pub async fn kept_log(&self) -> StoreResult<i64> {
-        let found = self.texts(
+        let found = self.first_column(
             "SELECT '0'",
             "SELECT coalesce(max(pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() \
              ELSE pg_current_wal_lsn() END, restart_lsn)), 0)::bigint::text FROM pg_replication_slots",
@@ -243,7 +234,9 @@ impl Storage {
     /// # Errors
     /// `Unavailable`.
     pub async fn integrity_faults(&self) -> StoreResult<Vec<String>> {
-        let found = self.texts("SELECT quick_check FROM pragma_quick_check(10)", "").await?;
+        let found = self
+            .first_column("SELECT quick_check FROM pragma_quick_check(10)", "")
+            .await?;
         Ok(found.into_iter().filter(|line| line != "ok").collect())
     }
 
@@ -253,7 +246,7 @@ impl Storage {
     /// `Unavailable`.
     pub async fn database_name(&self) -> StoreResult<String> {
         Ok(self
-            .texts("", "SELECT current_database()::text")
+            .first_column("", "SELECT current_database()::text")
             .await?
             .into_iter()
             .next()
@@ -266,7 +259,7 @@ impl Storage {
     /// `Unavailable`.
     pub async fn oldest_mail(&self) -> StoreResult<Option<i64>> {
         let query = "SELECT CAST(min(coalesce(queued, due)) AS TEXT) FROM mails HAVING count(*) > 0";
-        let found = self.texts(query, query).await?;
+        let found = self.first_column(query, query).await?;
         found.first().map(|text| text.parse().map_err(other)).transpose()
     }
 
@@ -277,7 +270,7 @@ impl Storage {
     pub async fn webhook_urls(&self) -> StoreResult<Vec<String>> {
         let (yes, no) = ("active", "deleted IS NULL");
         let query = format!("SELECT DISTINCT url FROM webhooks WHERE {yes} AND {no} ORDER BY url LIMIT 1000");
-        self.texts(&query, &query).await
+        self.first_column(&query, &query).await
     }
 
     /// Returns active webhooks whose last ten attempts failed.
@@ -321,7 +314,7 @@ impl Storage {
             )
         };
         let found = self
-            .texts(&query("json_array", ""), &query("json_build_array", "::text"))
+            .first_column(&query("json_array", ""), &query("json_build_array", "::text"))
             .await?;
         let webhook = |text: &String| {
             let (business, id, url, error, waiting) = read(text)?;
@@ -337,12 +330,12 @@ impl Storage {
     }
 
     /// Returns the rows of a query of one text column, on the engine that it is for; of an empty one none.
-    async fn texts(&self, sqlite: &str, postgres: &str) -> StoreResult<Vec<String>> {
+    async fn first_column(&self, sqlite: &str, postgres: &str) -> StoreResult<Vec<String>> {
         match self {
             Self::Sqlite(_) if sqlite.is_empty() => Ok(Vec::new()),
             Self::Postgres(_) if postgres.is_empty() => Ok(Vec::new()),
-            Self::Sqlite(engine) => engine.texts(sqlite).await,
-            Self::Postgres(engine) => engine.texts(postgres).await,
+            Self::Sqlite(engine) => engine.first_column(sqlite).await,
+            Self::Postgres(engine) => engine.first_column(postgres).await,
         }
     }
 }

@@ -7,7 +7,6 @@ mod sources;
 
 pub(crate) use error::SettingError;
 pub(crate) use parse::{DatabaseUrl, LeadAi, LogFormat, Secret, network};
-use secret_key::SecretKey;
 pub(crate) use secret_key::{Keys, SecretKey, SecretKeyError};
 #[cfg(test)]
 pub(crate) use sources::declared;

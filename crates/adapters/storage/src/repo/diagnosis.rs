@@ -9,7 +9,7 @@ use crate::statement::{MayScan as _, RunQueryDsl};
 
 impl Engine {
     /// Returns the rows of a query of one text column.
-    pub(crate) async fn texts(&self, query: &str) -> StoreResult<Vec<String>> {
+    pub(crate) async fn first_column(&self, query: &str) -> StoreResult<Vec<String>> {
         let mut conn = self.read().await?;
         sql::<Text>(query).may_scan(true).load(&mut *conn).await
     }
