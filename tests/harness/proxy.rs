@@ -12,8 +12,12 @@ use tokio::sync::watch;
 pub struct Proxy {
     port: u16,
     target: Arc<Mutex<String>>,
-    state: Arc<watch::Sender<State>>,
+    state: Arc<watch::Sender<Condition>>,
 }
+
+/// The state, and the number of switches to another address. A connection ends with the next switch, even if the state is the
+/// same again before its task looks.
+type Condition = (State, u64);
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
@@ -27,7 +31,7 @@ impl Proxy {
     pub async fn to(target: String) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
-        let state = Arc::new(watch::Sender::new(State::Whole));
+        let state = Arc::new(watch::Sender::new((State::Whole, 0)));
         let target = Arc::new(Mutex::new(target));
         tokio::spawn(accept(listener, Arc::clone(&target), Arc::clone(&state)));
         Self { port, target, state }
@@ -40,46 +44,51 @@ impl Proxy {
 
     /// Ends every connection, and each new one at once.
     pub fn cut(&self) {
-        self.state.send_replace(State::Cut);
+        self.set(State::Cut);
     }
 
     /// Keeps connections, old and new, and forwards nothing.
     pub fn silence(&self) {
-        self.state.send_replace(State::Silent);
+        self.set(State::Silent);
     }
 
     /// Ends every connection, and forwards new ones to another address.
     pub fn switch(&self, target: String) {
-        self.cut();
         *self.target.lock().unwrap() = target;
+        self.state.send_modify(|(_, switches)| *switches += 1);
         self.mend();
     }
 
     /// Forwards again. Connections that were kept in silence end.
     pub fn mend(&self) {
-        self.state.send_replace(State::Whole);
+        self.set(State::Whole);
+    }
+
+    fn set(&self, state: State) {
+        self.state.send_modify(|(present, _)| *present = state);
     }
 }
 
-async fn accept(listener: TcpListener, target: Arc<Mutex<String>>, state: Arc<watch::Sender<State>>) {
+async fn accept(listener: TcpListener, target: Arc<Mutex<String>>, state: Arc<watch::Sender<Condition>>) {
     while let Ok((client, _)) = listener.accept().await {
         let target = target.lock().unwrap().clone();
         tokio::spawn(pass(client, target, state.subscribe()));
     }
 }
 
-async fn pass(mut client: TcpStream, target: String, mut state: watch::Receiver<State>) {
-    if *state.borrow() == State::Whole {
+async fn pass(mut client: TcpStream, target: String, mut state: watch::Receiver<Condition>) {
+    let (present, switches) = *state.borrow();
+    if present == State::Whole {
         let Ok(mut server) = TcpStream::connect(target).await else {
             return;
         };
         tokio::select! {
             _ = copy_bidirectional(&mut client, &mut server) => return,
-            _ = state.wait_for(|state| *state != State::Whole) => {}
+            _ = state.wait_for(|condition| *condition != (State::Whole, switches)) => {}
         }
     }
     // Silent connections are held open; none of their bytes are read.
-    drop(state.wait_for(|state| *state != State::Silent).await);
+    drop(state.wait_for(|(state, _)| *state != State::Silent).await);
 }
 
 /// Forwards connections to a PostgreSQL, and sometimes loses its answer to a commit.
