@@ -18,6 +18,9 @@ use crate::schema::counters;
 use crate::statement::{MayScan as _, RunQueryDsl, Select, Sql};
 use crate::totals::Writes;
 
+/// Usual page sizes, whose statements stay prepared. With those of all others they would be too many.
+const USUAL_PER_PAGE: [u32; 8] = [10, 20, 25, 50, 100, 200, 250, 500];
+
 /// Returns a page of a list, with its total if it was requested by number.
 pub(super) async fn page<C, R>(
     session: &mut Session<impl Mode>,
@@ -49,6 +52,9 @@ where
     }
     // A planner that did not know the limit would prepare for a large part of the table.
     page.sql(&format!(" ORDER BY id DESC LIMIT {}", request.wanted()));
+    if !USUAL_PER_PAGE.contains(&request.per_page) {
+        page.plan_by_values();
+    }
     if offset > 0 {
         page.sql(" OFFSET ").bind(offset);
     }

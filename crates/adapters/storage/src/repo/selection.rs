@@ -130,6 +130,10 @@ impl Selection {
         for condition in &self.conditions {
             passing.sql(" AND ").append(condition.clone());
         }
+        if self.conditions.len() > 1 {
+            // There are more combinations of filters than statements that may stay prepared.
+            passing.plan_by_values();
+        }
         passing
     }
 }
