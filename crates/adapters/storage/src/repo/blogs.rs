@@ -178,7 +178,7 @@ fn selection(business: BusinessId, filter: &ArticleFilter, now: Timestamp) -> Se
     }
     list.text("category_folded", category.as_ref());
     list.text("author_folded", author.as_ref());
-    list.linked("article_tags", "article_id", "tag", tag.as_deref());
+    list.tagged("article_tags", "article_id", "tag", tag.as_deref());
     list.is("url", url.as_deref());
     list.during("created", *created);
     list.during("updated", *updated);

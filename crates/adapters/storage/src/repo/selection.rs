@@ -112,15 +112,29 @@ impl Selection {
         }
     }
 
-    /// Selects records whose id another table has beside this value.
+    /// Selects records whose id another table has beside this value, which few records share.
     pub(super) fn linked(&mut self, table: &str, id: &str, column: &str, value: Option<impl Into<Value>>) {
+        let linked = value.map(|value| self.link(table, id, column, value));
+        self.conditions.extend(linked);
+    }
+
+    /// Selects records whose id another table has beside this value, which many records share.
+    ///
+    /// Each record is looked up in a hash table. PostgreSQL would nest two joins, at any cost, before it has statistics.
+    pub(super) fn tagged(&mut self, table: &str, id: &str, column: &str, value: Option<impl Into<Value>>) {
         let Some(value) = value else {
             return;
         };
+        let mut tagged = Sql::new("(");
+        tagged.append(self.link(table, id, column, value)).sql(") IS TRUE");
+        self.conditions.push(tagged);
+    }
+
+    fn link(&self, table: &str, id: &str, column: &str, value: impl Into<Value>) -> Sql<Bool> {
         let mut linked = Sql::new(&format!("id IN (SELECT {id} FROM {table} WHERE business_id = "));
         linked.bind(self.business.get()).sql(" AND ");
         linked.append(is(column, value)).sql(")");
-        self.conditions.push(linked);
+        linked
     }
 
     /// Returns the text of a query after its columns.

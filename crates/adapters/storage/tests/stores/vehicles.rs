@@ -8,7 +8,6 @@ use forecourt_kernel::{
     BusinessId, Cursor, LeadId, PageRequest, Position, Range, ScopeSet, StaffId, TextFilter, VehicleId, fold,
 };
 use forecourt_reference::StockType;
-use forecourt_storage::Storage;
 use forecourt_vehicles::testing::{all_filters, vehicle_reader_contract, vehicle_store_contract};
 use forecourt_vehicles::{
     Detail, FieldCondition, FieldFilter, Vehicle, VehicleDraft, VehicleFilter, VehiclePreview, VehicleStatus,
@@ -26,7 +25,7 @@ both_engines!(
     lists_in_the_simple_view_show_what_is_stored_of_it,
     previews_of_another_release_are_not_believed,
     what_is_loaded_is_as_if_it_had_been_inserted,
-    every_declared_filter_has_its_column_and_its_index,
+    every_declared_filter_has_its_column,
     filters_find_what_they_are_to_find,
     totals_follow_every_change,
     strange_texts_are_found,
@@ -134,17 +133,15 @@ async fn on_sqlite_a_change_costs_the_indexes_of_what_differs() {
         let of_one = installation
             .logged_pages(installation.save_vehicle(business, &vehicle))
             .await;
-        vehicle.content.data.vehicle.make = "Skoda".into();
-        vehicle.content.data.vehicle.model = "Octavia".into();
-        vehicle.content.data.vehicle.derivative = "2.0 TDI".into();
+        vehicle.content.data.stock.reference = "R-17".into();
         vehicle.content.data.stock.number = "A-17".into();
-        let of_four = installation
+        let of_three = installation
             .logged_pages(installation.save_vehicle(business, &vehicle))
             .await;
-        // Four indexes have the new values.
+        // Two indexes have the new values.
         assert!(
-            of_four >= of_one + 4,
-            "{of_four} pages, and where no index changed {of_one}"
+            of_three >= of_one + 2,
+            "{of_three} pages, and where no index changed {of_one}"
         );
     })
     .await;
@@ -316,23 +313,7 @@ async fn what_is_loaded_is_as_if_it_had_been_inserted(installation: Installation
     );
 }
 
-async fn every_declared_filter_has_its_column_and_its_index(installation: Installation) {
-    for filter in field_filters() {
-        let name = filter.name;
-        let index = match &installation.storage {
-            Storage::Sqlite(_) => format!(
-                "SELECT count(*) FROM pragma_index_list('vehicle_facts') list, pragma_index_xinfo(list.name) one,
-                     pragma_index_xinfo(list.name) two, pragma_index_xinfo(list.name) three
-                 WHERE list.name = 'vehicle_facts_{name}' AND one.seqno = 0 AND one.name = 'business_id'
-                     AND two.seqno = 1 AND two.name = '{name}' AND three.seqno = 2 AND three.name = 'id'"
-            ),
-            Storage::Postgres(_) => format!(
-                "SELECT count(*) FROM pg_indexes WHERE indexname = 'vehicle_facts_{name}'
-                     AND indexdef LIKE '%(business_id, {name}, id)%'"
-            ),
-        };
-        assert_eq!(installation.number(&index).await, 1, "{name} has no index");
-    }
+async fn every_declared_filter_has_its_column(installation: Installation) {
     let business = installation.business("acme").await;
     let vehicle = installation.vehicle(business, a_full_vehicle(), 0).await;
     let known: BTreeMap<_, _> = vehicle.keys().into_iter().collect();

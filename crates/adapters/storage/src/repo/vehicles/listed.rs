@@ -58,8 +58,8 @@ fn selection(business: BusinessId, filter: &VehicleFilter) -> Selection {
         }
     }
     list.linked("vehicles", "id", "tag", tag.as_ref().map(VehicleTag::as_str));
-    list.linked("vehicle_channels", "vehicle_id", "channel", channel.as_deref());
-    list.linked("vehicle_tags", "vehicle_id", "name", tag_name.as_deref());
+    list.tagged("vehicle_channels", "vehicle_id", "channel", channel.as_deref());
+    list.tagged("vehicle_tags", "vehicle_id", "name", tag_name.as_deref());
     if let Some(lead) = lead {
         list.linked("lead_vehicles", "vehicle_id", "lead_id", Some(lead.get()));
         // To associate a vehicle with a lead is a write of the lead.
