@@ -32,8 +32,7 @@ async fn statistics_of_a_queue_with_a_backlog() {
     on_postgres(async |installation| plans_hold(installation, &[HISTORY, BACKLOG]).await).await;
 }
 
-/// Fills the queue after statistics were gathered, and looks at the statements that take deliveries, store attempts and give
-/// deliveries back.
+/// Fills the queue after statistics were gathered, and looks at the statement that stores attempts.
 async fn plans_hold(installation: Installation, before: &[&str]) {
     let (installation, business) = listening(installation).await;
     let webhook = installation.webhook(business, a_webhook()).await;
@@ -61,19 +60,15 @@ async fn plans_hold(installation: Installation, before: &[&str]) {
     session.save_attempts(&tried[1..]).await.unwrap();
     session.give_back(endpoint, &[taken[0].id], moment(0)).await.unwrap();
     session.commit().await.unwrap();
-    let (mut settings, mut changes) = (String::new(), Vec::new());
+    let (mut settings, mut changes) = (String::new(), 0);
     for statement in overheard() {
         if statement.starts_with("SET LOCAL") {
             settings = format!("{statement};");
         }
-        let plain = statement.replace('"', "");
-        let has_list = plain.contains("unnest(") || plain.contains("= ANY(");
-        if !(has_list && plain.contains("webhook_deliveries")) {
+        if !(statement.contains("UPDATE webhook_deliveries") && statement.contains("unnest(")) {
             continue;
         }
-        if let Some((_, changed)) = plain.split_once("UPDATE webhook_deliveries") {
-            changes.push(changed.contains("unnest("));
-        }
+        changes += 1;
         let plan = explained(&installation, &settings, &statement, taken[0].id.get(), business.get()).await;
         let by_key = plan.contains("webhook_deliveries_pkey");
         assert!(
@@ -81,7 +76,7 @@ async fn plans_hold(installation: Installation, before: &[&str]) {
             "{statement}\n{plan}"
         );
     }
-    assert_eq!(changes, [false, true, false], "taken, stored, given back");
+    assert_eq!(changes, 1);
 }
 
 /// Returns the plan for 512 deliveries from this one on, made for these values.
