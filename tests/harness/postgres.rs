@@ -206,11 +206,14 @@ impl Postgres {
             .chain(["sh", "-exc", script])
             .collect();
         let path = std::env::var("PATH").unwrap_or_default();
+        // Links to some of its programs may lie elsewhere; the others are beside their target.
+        let server = self.programs.join("postgres").canonicalize().unwrap();
+        let programs = server.parent().unwrap().display();
         let mut command = Command::new(line[0]);
         command
             .args(&line[1..])
             .current_dir(self.folder.path())
-            .env("PATH", format!("{}:{path}", self.programs.display()))
+            .env("PATH", format!("{programs}:{path}"))
             .env("PGHOST", "127.0.0.1")
             .env("PGPORT", self.port.number().to_string())
             .env("PGUSER", "postgres");
