@@ -79,8 +79,11 @@ impl LockedCounters {
 }
 
 impl Session<Write> {
-    /// Locks the business's counters, which put its transactions in sequence: see [`repo`](super::super).
+    /// Locks the business's counters, which put its transactions in sequence: see [`repo`](super::super). It is for a session that
+    /// sends statements of its own.
     pub(in super::super) async fn lock_counters(&mut self, business: BusinessId) -> StoreResult<&mut LockedCounters> {
+        // First: a transaction that others have left open takes its lock along when it is committed.
+        self.conn().await?;
         self.lock_and_draw(business, None).await.map(|(locked, _)| locked)
     }
 
@@ -90,9 +93,7 @@ impl Session<Write> {
         business: BusinessId,
         kind: &'static str,
     ) -> StoreResult<&mut Counter> {
-        // First: a transaction that others have left open is committed without the change.
-        self.conn().await?;
-        self.shared_counter(business, kind).await
+        Ok(self.lock_counters(business).await?.change(kind))
     }
 
     /// As [`Session::counter`], for a session that may share its transaction.
@@ -101,7 +102,8 @@ impl Session<Write> {
         business: BusinessId,
         kind: &'static str,
     ) -> StoreResult<&mut Counter> {
-        Ok(self.lock_counters(business).await?.change(kind))
+        let (locked, _) = self.lock_and_draw(business, None).await?;
+        Ok(locked.change(kind))
     }
 
     /// Returns the id of the next record of this kind, which is also the name of its table. A later record has a higher id, since
