@@ -94,6 +94,8 @@ impl Postgres {
         for (server, setting) in [
             (self, "ALTER SYSTEM SET synchronous_standby_names = ''"),
             (self, "SELECT pg_reload_conf()"),
+            // It has the settings of this one, and will confirm commits alone too.
+            (standby, "ALTER SYSTEM SET synchronous_standby_names = ''"),
             (standby, "ALTER SYSTEM SET primary_conninfo = ''"),
             (standby, "SELECT pg_reload_conf()"),
         ] {
