@@ -110,7 +110,9 @@ async fn every_faulty_member_is_reported_at_once(engine: Engine) {
         let answer = request.json(&Value::from(body.clone())).send().await;
         let first = |field: String| field.split('.').next().unwrap_or_default().to_owned();
         let seen: BTreeSet<String> = faulty(&answer).into_iter().map(first).collect();
-        let expected: BTreeSet<String> = body.keys().cloned().collect();
+        let required = schema["required"].as_array().into_iter().flatten();
+        let required = required.map(|name| name.as_str().unwrap().to_owned());
+        let expected: BTreeSet<String> = body.keys().cloned().chain(required).collect();
         findings.expect(&operation.name, "all members", seen, expected);
     }
     findings.assert(30);

@@ -34,6 +34,13 @@ async fn a_read_of_a_record_has_an_etag(engine: Engine) {
         let responses = operation.declared["responses"].as_object().unwrap();
         let declared = (operation.takes("If-None-Match"), responses.contains_key("304"));
         findings.expect(name, "declares If-None-Match", declared, (is_of_one, is_of_one));
+        // Notes and messages do not change, so they have no version.
+        if ["{note_id}", "{message_id}"]
+            .iter()
+            .any(|end| operation.path.ends_with(end))
+        {
+            continue;
+        }
         let ready = here.maker().ready(operation).await;
         let read = ready.by(api).send().await;
         findings.answers(name, "a read", &read, "200");
@@ -66,7 +73,10 @@ async fn a_read_of_a_record_has_an_etag(engine: Engine) {
             for method in ["GET", "HEAD"] {
                 let answer = known(method, &ready.path, &tag).await;
                 findings.expect(name, &tag, (answer.status, answer.body.len()), (304, 0));
-                for header in ["ETag", "Cache-Control", "Vary"] {
+                let vary = answer.header("Vary").unwrap_or_default();
+                let varies = vary.split(", ").any(|name| name == "Authorization");
+                findings.expect(name, "varies by key", varies, !operation.scopes.is_empty());
+                for header in ["ETag", "Cache-Control"] {
                     findings.expect(name, header, answer.header(header), read.header(header));
                 }
                 findings.expect(name, "content", answer.header("Content-Type"), None::<&str>);
@@ -145,7 +155,7 @@ async fn fields_leave_only_what_is_named(engine: Engine) {
             }
         }
     }
-    findings.assert(1_000);
+    findings.assert(900);
 }
 
 async fn a_selection_of_fields_is_bounded(engine: Engine) {
