@@ -49,7 +49,8 @@ impl Snapshot {
         for table in OF_SERVERS.into_iter().filter(|table| has(table)) {
             self.batch(&format!("DELETE FROM {}", quoted(table)))?;
         }
-        self.batch("UPDATE webhook_deliveries SET due = lease, lease = NULL WHERE lease IS NOT NULL")?;
+        // Servers reclaim what was leased and is overdue.
+        self.batch("UPDATE webhook_deliveries SET lease = 0 WHERE lease IS NOT NULL")?;
         self.batch("UPDATE sqlite_sequence SET seq = 0 WHERE seq IS NULL")?;
         for (table, last) in self.last_ids()? {
             let highest = self.integers::<1>(&format!("SELECT max(id) FROM {}", quoted(&table)))?;
