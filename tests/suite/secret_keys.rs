@@ -6,8 +6,6 @@ use std::time::Duration;
 use harness::{Engine, Receiver, Shop, both_engines, wait_for};
 use serde_json::{Value, json};
 
-use crate::contacts_record::path as contact;
-
 both_engines! {
     a_key_is_replaced_while_servers_run
     a_lost_key_is_forgotten_with_what_only_it_could_read
@@ -89,12 +87,6 @@ async fn a_lost_key_is_forgotten_with_what_only_it_could_read(engine: Engine) {
     let mut shop = shop(engine).await;
     let (path, _) = webhook(&shop, &receiver, "/hook").await;
     let (lead, _) = keyed_lead(&shop).await;
-    let ann = contact(
-        &shop,
-        &json!({"name": "Ann", "email": "ann@example.com", "marketing": {"follow": false}}),
-    )
-    .await;
-    shop.api.get(&ann).await.ok();
     let forget = async |shop: &Shop, words: &[&str], key: &str| {
         let words = ["secret-key", "forget"].iter().chain(words).copied();
         shop.installation().run_with(words, &[(KEY, key)]).await
