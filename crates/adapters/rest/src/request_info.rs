@@ -1,4 +1,4 @@
-//! What is noted of a request while it is served, and its line in the log.
+//! The facts of a request that are collected while it is served, and its line in the log.
 
 use std::time::{Duration, Instant};
 
