@@ -823,7 +823,7 @@ async fn an_update_that_settles_after_a_sale_shows_the_vehicle_sold(engine: Engi
     // In the log each event keeps the state of its moment.
     let log = all_events(&shop.api).await;
     let logged = log.iter().find(|event| event["id"] == updated["id"]).unwrap();
-    assert_eq!(logged["data"]["status"]["name"], "for_sale");
+    assert_eq!(logged["data"]["status"]["name"], "for-sale");
 }
 
 async fn a_sale_is_validated(engine: Engine) {
