@@ -1,8 +1,9 @@
 //! The recipes of docs/operations.md for PostgreSQL, taken from that page and run. Only the folders, the day and the moment differ.
 
 use std::fs;
+use std::time::Duration;
 
-use harness::{Installation, Postgres, Shop};
+use harness::{Installation, Postgres, Shop, wait_for};
 use serde_json::json;
 
 const PAGE: &str = include_str!("../../docs/operations.md");
@@ -86,8 +87,14 @@ async fn a_postgresql_goes_back_to_a_moment() {
     ] {
         assert_eq!(names.contains(&name), is_there, "{name}: {names:?}");
     }
-    // The server has noticed that the history is another one.
-    let events = shop.api.get("/2.0/events?per_page=1").await.json();
-    assert!(events["meta"]["epoch"].as_i64().unwrap() > 0, "{events}");
+    wait_for(
+        "the server notices that the history is another one",
+        Duration::from_secs(20),
+        async || {
+            let events = shop.api.get("/2.0/events?per_page=1").await.json();
+            events["meta"]["epoch"].as_i64().unwrap() > 0
+        },
+    )
+    .await;
     shop.lead(&json!({"name": "Afterwards"})).await;
 }
