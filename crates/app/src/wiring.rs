@@ -163,7 +163,11 @@ pub(crate) async fn open_existing(settings: &Settings) -> Result<Storage, Wiring
 async fn check_usable(storage: &Storage) -> Result<(), WiringError> {
     match storage.hindrance().await.map_err(WiringError::Reach)? {
         Some(Hindrance::Unfinished(work)) => Err(WiringError::Unfinished(work)),
-        Some(Hindrance::Sealed(seal)) => Err(WiringError::Sealed(seal)),
+        Some(Hindrance::Sealed(seal)) => Err(WiringError::Sealed(if seal.starts_with("moved") {
+            format!("was {seal}")
+        } else {
+            seal
+        })),
         None => Ok(()),
     }
 }

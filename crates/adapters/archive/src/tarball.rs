@@ -9,6 +9,8 @@ use tar::{EntryType, Header};
 use crate::error::ArchiveError;
 
 const BLOCK: u64 = 512;
+/// Two empty blocks end an archive.
+const END: [u8; 1024] = [0; 1024];
 
 /// Writes the members of an archive, one after the other.
 pub(crate) struct TarWriter<W> {

@@ -292,7 +292,7 @@ impl FileStore for FolderStore {
 impl BlobStore for FolderStore {
     async fn put(&self, key: &str, size: u64, content: ContentStream) -> Result<(), FileStoreError> {
         let path = self.root.join(key);
-        self.blocking(|store| store.prepare()).await?;
+        self.blocking(|store| make_folder(&store.root.join(STAGING))).await?;
         let staged = Staged {
             path: self.root.join(STAGING).join(unique("content")),
             is_published: false,
