@@ -63,7 +63,7 @@ impl<W: Write> TarWriter<W> {
 
     /// Ends the archive with two blocks of zeros.
     pub(crate) fn finish(mut self) -> io::Result<W> {
-        self.target.write_all(&[0; 1024])?;
+        self.target.write_all(&END)?;
         self.target.flush()?;
         Ok(self.target)
     }
