@@ -200,7 +200,7 @@ pub(crate) mod tests {
         let comma = text.rfind(",\"sha256\"").unwrap();
         assert_eq!(
             text[comma..],
-            format!(",\"sha256\":\"{}\"}}", sha256_of(text[..comma].as_bytes()))
+            format!(",\"sha256\":\"{}\"}}", sha256_of(&text.as_bytes()[..comma]))
         );
         assert!(
             text.starts_with("{\"format\":1,\"program\":\"0.1.0\",\"schema\":"),
