@@ -341,6 +341,9 @@ async fn nothing_of_an_erased_person_is_left(engine: Engine) {
         "300",
         "--contacts",
         "300",
+        // None of its contacts has the number.
+        "--seed",
+        "2",
     ];
     shop.installation().run(sample).await.succeeded();
     receiver.wait_until(TIMEOUT, |received| {

@@ -55,6 +55,33 @@ pub(crate) fn look_up_by_key(conn: &mut Conn) {
     drop(conn.batch_execute(BY_KEY).now_or_never());
 }
 
+/// Leases deliveries until a time. They have settled, and their answer will belong to the data that is sent now, which is the log's
+/// present data.
+pub(crate) async fn lease(conn: &mut Conn, business: i64, ids: Vec<i64>, until: i64) -> StoreResult<()> {
+    Change {
+        set: "due = NULL, settling = NULL, forget_answer = FALSE, lease",
+        to: until,
+        businesses: vec![business; ids.len()],
+        ids,
+    }
+    .execute(conn)
+    .await
+    .map(drop)
+}
+
+/// Ends the leases of deliveries, which are due at a time.
+pub(crate) async fn give_back(conn: &mut Conn, business: i64, ids: Vec<i64>, due: i64) -> StoreResult<()> {
+    Change {
+        set: "lease = NULL, due",
+        to: due,
+        businesses: vec![business; ids.len()],
+        ids,
+    }
+    .execute(conn)
+    .await
+    .map(drop)
+}
+
 /// Stores the results of attempts, unless their deliveries are no longer pending. Returns the deliveries to try again, with the
 /// times.
 pub(crate) async fn save(conn: &mut Conn, attempts: Vec<AttemptRow>) -> StoreResult<Vec<DueAdvance>> {
@@ -140,6 +167,40 @@ impl QueryFragment<Pg> for AdvanceDue {
              UPDATE webhook_queues AS queue SET next_due = locked.due FROM locked \
              WHERE queue.business_id = locked.business_id AND queue.webhook_id = locked.webhook_id \
              AND (locked.next_due IS NULL OR locked.next_due > locked.due)",
+        );
+        Ok(())
+    }
+}
+
+/// A change of deliveries that are looked up by their keys. The business is compared with a column of the list: if it were a value,
+/// statistics of an empty table would make its deliveries seem few, and all of them would be read.
+struct Change {
+    /// The columns that are set, the last one to the value.
+    set: &'static str,
+    to: i64,
+    businesses: Vec<i64>,
+    ids: Vec<i64>,
+}
+
+impl QueryId for Change {
+    type QueryId = ();
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+impl QueryFragment<Pg> for Change {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+        plan_anew(&mut out);
+        out.push_sql("UPDATE webhook_deliveries AS delivery SET ");
+        out.push_sql(self.set);
+        out.push_sql(" = ");
+        out.push_bind_param::<BigInt, _>(&self.to)?;
+        out.push_sql("::BIGINT FROM unnest(");
+        out.push_bind_param::<Array<BigInt>, _>(&self.businesses)?;
+        out.push_sql("::BIGINT[], ");
+        out.push_bind_param::<Array<BigInt>, _>(&self.ids)?;
+        out.push_sql(
+            "::BIGINT[]) AS listed (business_id, id) \
+             WHERE delivery.business_id = listed.business_id AND delivery.id = listed.id",
         );
         Ok(())
     }

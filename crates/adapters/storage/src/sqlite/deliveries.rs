@@ -53,6 +53,41 @@ pub(crate) async fn advance_due(conn: &mut Conn, queues: &[DueAdvance]) -> Store
 /// Does nothing: rows are looked up one by one anyway.
 pub(crate) const fn look_up_by_key(_conn: &mut Conn) {}
 
+/// Leases deliveries until a time. They have settled, and their answer will belong to the data that is sent now, which is the log's
+/// present data.
+pub(crate) async fn lease(conn: &mut Conn, business: i64, ids: Vec<i64>, until: i64) -> StoreResult<()> {
+    diesel::update(of(business, ids))
+        .set((
+            webhook_deliveries::lease.eq(Some(until)),
+            webhook_deliveries::due.eq(None::<i64>),
+            webhook_deliveries::settling.eq(None::<String>),
+            webhook_deliveries::forget_answer.eq(false),
+        ))
+        .execute(conn)
+        .await
+        .map(drop)
+}
+
+/// Ends the leases of deliveries, which are due at a time.
+pub(crate) async fn give_back(conn: &mut Conn, business: i64, ids: Vec<i64>, due: i64) -> StoreResult<()> {
+    diesel::update(of(business, ids))
+        .set((
+            webhook_deliveries::lease.eq(None::<i64>),
+            webhook_deliveries::due.eq(Some(due)),
+        ))
+        .execute(conn)
+        .await
+        .map(drop)
+}
+
+/// A business's deliveries with these ids.
+#[diesel::dsl::auto_type(no_type_alias)]
+fn of(business: i64, ids: Vec<i64>) -> _ {
+    webhook_deliveries::table
+        .filter(webhook_deliveries::business_id.eq(business))
+        .filter(webhook_deliveries::id.eq_any(ids))
+}
+
 /// Stores the results of attempts, unless their deliveries are no longer pending. Returns the deliveries to try again, with the
 /// times.
 pub(crate) async fn save(conn: &mut Conn, attempts: Vec<AttemptRow>) -> StoreResult<Vec<DueAdvance>> {

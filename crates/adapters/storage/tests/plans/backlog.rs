@@ -32,7 +32,8 @@ async fn statistics_of_a_queue_with_a_backlog() {
     on_postgres(async |installation| plans_hold(installation, &[HISTORY, BACKLOG]).await).await;
 }
 
-/// Fills the queue after statistics were gathered, and looks at the statement that stores attempts.
+/// Fills the queue after statistics were gathered, and looks at the statements that take deliveries, store attempts and give
+/// deliveries back.
 async fn plans_hold(installation: Installation, before: &[&str]) {
     let (installation, business) = listening(installation).await;
     let webhook = installation.webhook(business, a_webhook()).await;
@@ -76,7 +77,7 @@ async fn plans_hold(installation: Installation, before: &[&str]) {
             "{statement}\n{plan}"
         );
     }
-    assert_eq!(changes, 1);
+    assert_eq!(changes, 3, "taken, stored, given back");
 }
 
 /// Returns the plan for 512 deliveries from this one on, made for these values.

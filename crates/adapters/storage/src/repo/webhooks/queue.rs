@@ -92,16 +92,7 @@ impl DeliveryQueue for Session<Write> {
         let (rows, cut) = self.sendable(business, rows, room.bytes).await?;
         let ids: Vec<i64> = rows.iter().map(|row| row.id).collect();
         if !ids.is_empty() {
-            diesel::update(of(business, ids))
-                .set((
-                    webhook_deliveries::lease.eq(Some(lease.epoch_millis())),
-                    webhook_deliveries::due.eq(None::<i64>),
-                    webhook_deliveries::settling.eq(None::<String>),
-                    // The answer belongs to the data that is sent now, which is the log's present data.
-                    webhook_deliveries::forget_answer.eq(false),
-                ))
-                .execute(self.conn().await?)
-                .await?;
+            deliveries::lease(self.conn().await?, business.get(), ids, lease.epoch_millis()).await?;
         }
         let next = earliest(self.conn().await?, endpoint, active).await?;
         let next = next.map(|due| {
@@ -125,13 +116,7 @@ impl DeliveryQueue for Session<Write> {
     async fn give_back(&mut self, endpoint: EndpointKey, deliveries: &[DeliveryId], due: Moment) -> StoreResult<()> {
         let ids: Vec<i64> = deliveries.iter().map(|id| id.get()).collect();
         let held = lock_deliveries(self.conn().await?, endpoint.business, ids).await?;
-        diesel::update(of(endpoint.business, held))
-            .set((
-                webhook_deliveries::lease.eq(None::<i64>),
-                webhook_deliveries::due.eq(Some(due.epoch_millis())),
-            ))
-            .execute(self.conn().await?)
-            .await?;
+        deliveries::give_back(self.conn().await?, endpoint.business.get(), held, due.epoch_millis()).await?;
         self.summary().queued.push((endpoint, due));
         Ok(())
     }
