@@ -473,8 +473,8 @@ async fn backup_a_copy_reaches_nobody(engine: Engine) {
     let key = copy.key(&["--business", &tag, "--scopes", "all"]).await;
     let webhooks = server.client(&key.token).list("/2.0/webhooks").await.items;
     assert_eq!(
-        (webhooks.len(), &webhooks[0]["active"]),
-        (1, &json!(false)),
+        (webhooks.len(), &webhooks[0]["status"]),
+        (1, &json!("disabled")),
         "{webhooks:?}"
     );
 }

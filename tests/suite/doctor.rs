@@ -1,9 +1,9 @@
 //! `forecourt doctor` and `forecourt health`: each check says what is wrong, and its remedy makes it well.
 
 use std::fs::{self, File};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, UNIX_EPOCH};
 
-use harness::{Engine, Installation, Outcome, Port, PostOffice, Shop, both_engines, eventually};
+use harness::{Engine, Installation, Outcome, Port, PostOffice, Shop, both_engines, eventually, now};
 use serde_json::{Value, json};
 
 both_engines! {
@@ -325,7 +325,7 @@ async fn faults_around_a_running_server_are_found(engine: Engine) {
     // Files that no record names, two days old.
     let folder = installation.data_dir().join("files/1/00");
     fs::create_dir_all(&folder).unwrap();
-    let two_days_ago = SystemTime::now() - Duration::from_hours(48);
+    let two_days_ago = UNIX_EPOCH + Duration::from_secs(u64::try_from(now()).unwrap()) - Duration::from_hours(48);
     for number in 0..1_001 {
         let file = File::create(folder.join(format!("{number:032x}.pdf"))).unwrap();
         file.set_modified(two_days_ago).unwrap();

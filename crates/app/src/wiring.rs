@@ -411,7 +411,7 @@ impl EventLog for ApiClient {
 fn projections() -> Projections {
     Projections::new(vec![
         ("contact", |contact, _event, scopes| {
-            forecourt_contacts::project(contact, scopes)
+            forecourt_contacts::project(contact, scopes);
         }),
         ("vehicle", forecourt_vehicles::project_event),
     ])

@@ -235,7 +235,7 @@ impl Storage {
     /// `Unavailable`.
     pub async fn integrity_faults(&self) -> StoreResult<Vec<String>> {
         let found = self
-            .first_column("SELECT quick_check FROM pragma_quick_check(10)", "")
+            .first_column("SELECT quick_check FROM pragma_quick_check LIMIT 10", "")
             .await?;
         Ok(found.into_iter().filter(|line| line != "ok").collect())
     }

@@ -15,7 +15,10 @@ const MAX_KEY_BYTES: usize = 1024;
 /// Remembers the totals of lists. A total is valid as long as the business's records of the kind have been written exactly as
 /// often as when they were counted, by any server.
 #[derive(Default)]
-pub(crate) struct Totals(Mutex<HashMap<BusinessId, HashMap<String, (Writes, i64)>>>);
+pub(crate) struct Totals(Mutex<ByBusiness>);
+
+/// The totals of each business, by list, with the number of writes at which they were counted.
+type ByBusiness = HashMap<BusinessId, HashMap<String, (Writes, i64)>>;
 
 /// The number of writes of a business's records of a kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,7 +53,7 @@ impl Totals {
     }
 
     /// No code that can panic runs under this lock.
-    fn lock(&self) -> MutexGuard<'_, HashMap<BusinessId, HashMap<String, (Writes, i64)>>> {
+    fn lock(&self) -> MutexGuard<'_, ByBusiness> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -107,8 +107,9 @@ impl Faults {
         }
     }
 
-    fn compare(&mut self, what: &str, place: &str, found: impl Display + PartialEq, expected: impl Display) {
-        if found.to_string() != expected.to_string() {
+    fn compare(&mut self, what: &str, place: &str, found: impl Display, expected: impl Display) {
+        let (found, expected) = (found.to_string(), expected.to_string());
+        if found != expected {
             self.add(what, place, format_args!("{found}, the manifest says {expected}"));
         }
     }
@@ -527,10 +528,8 @@ async fn check_files(
         "files",
         Some(recorded.len() as u64),
     );
-    let mut names = 0;
-    for file in recorded {
-        progress.reach(names);
-        names += 1;
+    for (done, file) in (0..).zip(recorded) {
+        progress.reach(done);
         let Ok(name) = file.name.parse() else {
             faults.add(
                 READABLE,

@@ -119,9 +119,7 @@ pub(super) async fn durability(context: &Context) -> Checked {
     let storage = context.storage()?;
     if let Some(synchronous) = storage.synchronous().await? {
         let file = file(context.settings()?).unwrap_or_default();
-        let kind = statfs(file.as_path())
-            .map(|found| i64::from(found.f_type))
-            .unwrap_or_default();
+        let kind = statfs(file.as_path()).map(|found| found.f_type).unwrap_or_default();
         return Ok(judge_file(synchronous, kind));
     }
     let mut off = Vec::new();

@@ -229,7 +229,7 @@ pub(super) async fn limits(context: &Context) -> Checked {
     let files = getrlimit(Resource::Nofile).current;
     let memory = fs::read_to_string("/sys/fs/cgroup/memory.max").ok();
     let memory = memory.and_then(|text| text.trim().parse().ok());
-    let kind = statfs(present(&context.settings()?.data_dir).as_path()).map(|found| i64::from(found.f_type));
+    let kind = statfs(present(&context.settings()?.data_dir).as_path()).map(|found| found.f_type);
     Ok(judge_limits(files, memory, kind.unwrap_or_default() == OVERLAYFS))
 }
 

@@ -198,7 +198,7 @@ async fn contacts(installation: Installation) {
         case::<ContactFilter>(&[], |filter| filter.updated = lately()),
         case::<ContactFilter>(&["contacts_email"], |filter| filter.email = text("ann@example.com")),
         case::<ContactFilter>(&["contact_search", "contacts_email"], |filter| {
-            filter.email = text("%example%")
+            filter.email = text("%example%");
         }),
         case::<ContactFilter>(&["contacts_name"], move |filter| filter.name = whole()),
         case::<ContactFilter>(&["contacts_company"], move |filter| filter.company = whole()),
@@ -252,7 +252,7 @@ async fn vehicles(installation: Installation) {
         }),
         case::<VehicleFilter>(&["vehicles"], |filter| filter.tag = "KQVRK".parse().ok()),
         case::<VehicleFilter>(&["vehicle_channels"], |filter| {
-            filter.channel = Some("website".to_owned())
+            filter.channel = Some("website".to_owned());
         }),
         case::<VehicleFilter>(&["vehicle_tags"], |filter| filter.tag_name = Some("Ready".to_owned())),
         case::<VehicleFilter>(&["lead_vehicles"], |filter| filter.lead = Some(LeadId::new(1))),
