@@ -67,7 +67,7 @@ pub(crate) struct Settings {
     /// The address that Prometheus reads GET /metrics from; off disables it
     #[arg(long, env = "FORECOURT_ADMIN_BIND", value_name = "ADDRESS", default_value = "127.0.0.1:9090", value_parser = parse::optional_bind)]
     pub(crate) admin_bind: OptionalBind,
-    /// The base URL in links and in the OpenAPI document [default: http://<bind>]
+    /// The base URL in links and in the OpenAPI document [default: http://BIND]
     #[arg(long, env = "FORECOURT_PUBLIC_URL", value_name = "URL", value_parser = parse::public_url)]
     pub(crate) public_url: Option<String>,
     /// 32 bytes in base64 that encrypt secrets at rest; must be set with PostgreSQL [default: made on first start in the data folder]
@@ -125,10 +125,10 @@ pub(crate) struct Settings {
     /// Number of deliveries in a row that must fail for good before their subscription is disabled
     #[arg(long, env = "FORECOURT_WEBHOOK_DISABLE_AFTER", value_name = "N", default_value = "10", value_parser = parse::positive)]
     pub(crate) webhook_disable_after: NonZeroU32,
-    /// The location of documents and media: file://PATH or s3://BUCKET/PREFIX [default: file://<data folder>/files]
+    /// The location of documents and media: file://PATH or s3://BUCKET/PREFIX [default: file://DATA_DIR/files]
     #[arg(long, env = "FORECOURT_BLOB_URL", value_name = "URL", value_parser = parse::blob_url)]
     pub(crate) blob_url: Option<FileLocation>,
-    /// The server that sends mails: smtp://USER:PASSWORD@HOST or smtps://… [default: mails become .eml files in <data folder>/mail]
+    /// The server that sends mails: smtp://USER:PASSWORD@HOST or smtps://… [default: mails become .eml files in DATA_DIR/mail]
     #[arg(env = "FORECOURT_SMTP_URL", value_name = "URL", value_parser = parse::smtp_url)]
     pub(crate) smtp_url: Option<Secret<String>>,
     /// Maximum number of mails of a business in a UTC day; 0 for any number
