@@ -103,7 +103,7 @@ impl Drop for Scratch {
     }
 }
 
-/// Removes the folders of processes that were killed: nobody holds their locks.
+/// Removes the folders of processes that were killed, which hold no lock any longer.
 fn sweep(root: &Path) -> io::Result<()> {
     for entry in fs::read_dir(root)? {
         let path = entry?.path();

@@ -76,7 +76,7 @@ impl SmtpMailer {
         })
     }
 
-    /// Checks that the server can be reached, and that TLS works where it is to be used. Nobody logs in, and no mail is sent.
+    /// Checks that the server can be reached, and that TLS works where it is to be used. There is no login, and no mail is sent.
     ///
     /// # Errors
     /// [`MailError`].

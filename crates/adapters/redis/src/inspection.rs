@@ -1,4 +1,4 @@
-//! The facts of a Redis server by which an operator judges it.
+//! The facts of a Redis server that an operator checks.
 
 use redis::{Client, RedisError};
 

@@ -45,7 +45,7 @@ pub struct Forgotten {
     pub erasures: Vec<(BusinessId, ContactId)>,
     /// Contacts that were erased a few minutes ago, and that servers would still have looked for in their spools.
     pub people: Vec<(BusinessId, ContactId)>,
-    /// Addresses and numbers that were to be left alone. Nobody can compare anything with them any longer.
+    /// Addresses and numbers that were to be left alone. Nothing can be compared with them any longer.
     pub blocks: u64,
     /// Mails that became leads, and may become leads again.
     pub enquiry_mails: u64,

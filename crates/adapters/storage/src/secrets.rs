@@ -305,7 +305,7 @@ impl Keyring {
         self.0.previous.as_ref().map(|previous| previous.key.id())
     }
 
-    /// Encrypts the key of digests with the current key. Values that only their digests tell of could not be digested anew.
+    /// Encrypts the key of digests with the current key. Values that are stored as digests alone could not be digested anew.
     pub(crate) fn sealed_digest_key(&self, stored: &StoredKeys, random: &dyn Random) -> StoreResult<String> {
         let Keys { current, previous, .. } = &*self.0;
         let digest_key = match (&stored.digest_key, previous) {

@@ -47,7 +47,7 @@ pub(super) async fn run(settings: &Settings, command: OutgoingCommand) -> Result
     }
 }
 
-/// Drops everything that waits. Where nothing is held, what waits is about to leave, and nobody may have looked at it.
+/// Drops everything that waits. Where nothing is held, what waits is about to leave, perhaps before an operator has looked at it.
 async fn discard_all(storage: &Storage) -> Result<Discarded, CommandError> {
     if !storage.outgoing().await?.is_held {
         return Err(CommandError::NotHeld);

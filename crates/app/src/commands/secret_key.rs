@@ -174,7 +174,7 @@ async fn forget(settings: &Settings, storage: &Storage, yes: bool, format: Forma
     )?)
 }
 
-/// Leaves out webhooks that are deleted, whose secrets nobody needs.
+/// Leaves out webhooks that are deleted, whose secrets are not needed.
 async fn without_deleted(database: &dyn Database, mut lost: Forgotten) -> Result<Forgotten, CommandError> {
     let mut present = Vec::new();
     for (business, webhook) in lost.webhooks {

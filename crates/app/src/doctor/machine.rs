@@ -233,7 +233,7 @@ pub(super) async fn limits(context: &Context) -> Checked {
     Ok(judge_limits(files, memory, kind.unwrap_or_default() == OVERLAYFS))
 }
 
-/// Judges limits, where `None` is no limit.
+/// Assesses limits, where `None` is no limit.
 pub(super) fn judge_limits(files: Option<u64>, memory: Option<u64>, is_in_layer: bool) -> Finding {
     if is_in_layer {
         return Finding::warn(

@@ -103,7 +103,7 @@ pub(super) fn judge_mails(oldest: Option<i64>, now: i64) -> Finding {
     }
 }
 
-/// Servers make no backups themselves yet, and nothing tells of those that a timer makes.
+/// Servers make no backups themselves yet, and those of a timer are not recorded.
 pub(super) async fn backup(_: &Context) -> Checked {
     Ok(Finding::warn(
         "none configured",

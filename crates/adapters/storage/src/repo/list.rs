@@ -1,8 +1,8 @@
 //! Lists: pages newest first, by number or after a cursor, and the total number of records.
 //!
 //! An area supplies the conditions of its list ([`Selection`]), its kind and its columns. One statement reads a page. It finds the
-//! records by an index: that of a condition that few records meet, or else that of the area's list, which has the columns of all
-//! other filters in the order of the ids. The database chooses.
+//! records by an index: that of a condition that few records meet, or else that of the area's list. The latter has the columns of
+//! all other filters, in the order of the ids. The database chooses.
 
 use diesel::deserialize::FromSqlRow;
 use diesel::prelude::*;

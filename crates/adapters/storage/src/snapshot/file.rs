@@ -47,7 +47,7 @@ pub struct Snapshot {
     path: PathBuf,
 }
 
-/// Settings for a file of one's own: nobody else has it open, and it is worth nothing if the machine stops meanwhile.
+/// Settings for a scratch file: no other process has it open, and it is worthless if the machine stops meanwhile.
 const SETTINGS: &str =
     "PRAGMA busy_timeout = 10000; PRAGMA foreign_keys = OFF; PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY;";
 

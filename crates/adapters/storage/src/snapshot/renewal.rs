@@ -26,7 +26,7 @@ pub struct Renewal {
 }
 
 impl Snapshot {
-    /// Makes the file a restored database: in a new epoch, with outgoing held, and with ids that nobody knows yet. For a copy
+    /// Makes the file a restored database: in a new epoch, with outgoing held, and with ids that were never given out. For a copy
     /// beside the original, keys, webhooks and waiting mails are disarmed too.
     ///
     /// # Errors
