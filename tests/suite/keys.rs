@@ -58,7 +58,9 @@ async fn a_key_may_have_all_scopes_or_none(engine: Engine) {
         blogs:delete reviews:read reviews:write reviews:delete reference:read webhooks:read webhooks:write meta:read \
         search:wildcard invoices:read orders:read purchases:read deals:read appointments:read calls:read \
         vehicles:delete vehicle-media:write vehicle-media:delete vehicle-drives:read vehicle-sales:read vehicle-sales:write \
-        lead-messages:read lead-messages:write lead-notes:read lead-notes:write lead-notes:delete";
+        lead-messages:read lead-messages:write lead-notes:read lead-notes:write lead-notes:delete \
+        invoices:write orders:write purchases:write stock-book:read appointments:write calls:write calls:delete \
+        deals:write vehicle-jobs:read vehicle-jobs:write vehicle-jobs:delete";
     let known: BTreeSet<&str> = known.split_whitespace().collect();
     assert_eq!(
         all.as_array()

@@ -209,6 +209,7 @@ async fn scopes_default_to_what_the_events_take(engine: Engine) {
                 "purchases:read",
                 "deals:read",
                 "calls:read",
+                "vehicle-jobs:read",
                 "reviews:read",
                 "blogs:read",
             ],

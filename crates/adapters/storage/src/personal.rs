@@ -99,6 +99,7 @@ pub const EVENTS: &[Held] = &[
     withheld("purchase", "of an area to come: none is recorded", Erasure::Redacted),
     withheld("deal", "of an area to come: none is recorded", Erasure::Redacted),
     withheld("call", "of an area to come: none is recorded", Erasure::Redacted),
+    withheld("vehicle_job", "of an area to come: none is recorded", Erasure::Redacted),
 ];
 
 /// The operations that take files in, and the part of these files that an erasure leaves.

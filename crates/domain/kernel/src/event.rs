@@ -70,15 +70,18 @@ events! {
     AppointmentUpdated = "appointment.updated", AppointmentsRead, "An appointment changed.";
     AppointmentCancelled = "appointment.cancelled", AppointmentsRead, "An appointment was cancelled.";
     InvoiceCreated = "invoice.created", InvoicesRead, "An invoice was created.";
+    InvoiceUpdated = "invoice.updated", InvoicesRead, "An invoice changed.";
     InvoiceIssued = "invoice.issued", InvoicesRead, "An invoice was issued.";
     InvoicePaid = "invoice.paid", InvoicesRead, "An invoice was paid.";
     InvoiceCancelled = "invoice.cancelled", InvoicesRead, "An invoice was cancelled.";
     InvoiceCredited = "invoice.credited", InvoicesRead, "An invoice was credited.";
     OrderCreated = "order.created", OrdersRead, "An order was created.";
+    OrderUpdated = "order.updated", OrdersRead, "An order changed.";
     OrderIssued = "order.issued", OrdersRead, "An order was issued.";
     OrderCancelled = "order.cancelled", OrdersRead, "An order was cancelled.";
     OrderConverted = "order.converted", OrdersRead, "An order was turned into an invoice.";
     PurchaseCreated = "purchase.created", PurchasesRead, "A purchase was created.";
+    PurchaseUpdated = "purchase.updated", PurchasesRead, "A purchase changed.";
     PurchaseIssued = "purchase.issued", PurchasesRead, "A purchase was issued.";
     PurchasePaid = "purchase.paid", PurchasesRead, "A purchase was paid.";
     PurchaseCancelled = "purchase.cancelled", PurchasesRead, "A purchase was cancelled.";
@@ -87,6 +90,10 @@ events! {
     DealUpdated = "deal.updated", DealsRead, "A deal changed.";
     DealStageChanged = "deal.stage_changed", DealsRead, "A deal moved to another stage.";
     CallCreated = "call.created", CallsRead, "A call was logged.";
+    CallUpdated = "call.updated", CallsRead, "A call changed.";
+    VehicleJobCreated = "vehicle_job.created", VehicleJobsRead, "A job was opened on a vehicle.";
+    VehicleJobUpdated = "vehicle_job.updated", VehicleJobsRead, "A job on a vehicle changed.";
+    VehicleJobDeleted = "vehicle_job.deleted", VehicleJobsRead, "A job on a vehicle was deleted.";
     ReviewCreated = "review.created", ReviewsRead, "A review was created.";
     ReviewUpdated = "review.updated", ReviewsRead, "A review changed.";
     BlogPublished = "blog.published", BlogsRead, "A blog article became publicly visible.";
@@ -162,6 +169,6 @@ mod tests {
             assert_eq!(event.as_str().parse(), Ok(event));
             assert!(event.as_str().starts_with(event.resource()) && event.as_str() != event.resource());
         }
-        assert_eq!(EventName::ALL.len(), 35);
+        assert_eq!(EventName::ALL.len(), 42);
     }
 }

@@ -88,6 +88,17 @@ scopes! {
     DealsRead = "deals:read",
     AppointmentsRead = "appointments:read",
     CallsRead = "calls:read",
+    InvoicesWrite = "invoices:write",
+    OrdersWrite = "orders:write",
+    PurchasesWrite = "purchases:write",
+    StockBookRead = "stock-book:read",
+    AppointmentsWrite = "appointments:write",
+    CallsWrite = "calls:write",
+    CallsDelete = "calls:delete",
+    DealsWrite = "deals:write",
+    VehicleJobsRead = "vehicle-jobs:read",
+    VehicleJobsWrite = "vehicle-jobs:write",
+    VehicleJobsDelete = "vehicle-jobs:delete",
 }
 
 impl fmt::Display for Scope {
@@ -104,7 +115,7 @@ pub struct UnknownScope(pub String);
 /// A set of scopes, iterated in the order of the catalogue; in JSON an array of names.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(into = "Vec<String>", try_from = "Vec<String>")]
-pub struct ScopeSet(u64);
+pub struct ScopeSet(u128);
 
 impl ScopeSet {
     /// The empty set.
@@ -147,12 +158,12 @@ impl ScopeSet {
         Scope::ALL.iter().copied().filter(move |&scope| self.contains(scope))
     }
 
-    const fn bit(scope: Scope) -> u64 {
+    const fn bit(scope: Scope) -> u128 {
         1 << scope as u32
     }
 }
 
-const _: () = assert!(Scope::ALL.len() <= u64::BITS as usize, "the set needs a wider integer");
+const _: () = assert!(Scope::ALL.len() <= u128::BITS as usize, "the set needs a wider integer");
 
 impl FromIterator<Scope> for ScopeSet {
     fn from_iter<I: IntoIterator<Item = Scope>>(scopes: I) -> Self {
@@ -204,5 +215,14 @@ mod tests {
         assert!(set.contains(Scope::LeadsRead) && !set.contains(Scope::LeadsWrite));
         assert_eq!(Vec::<String>::from(set), ["leads:read", "meta:read"]);
         assert!(ScopeSet::all().contains_all(set) && !set.contains_all(ScopeSet::all()));
+    }
+
+    #[test]
+    fn every_scope_has_a_place_of_its_own() {
+        for &scope in Scope::ALL {
+            assert_eq!(ScopeSet::from(scope).iter().collect::<Vec<_>>(), [scope]);
+            assert!(!ScopeSet::all().without(scope).contains(scope));
+        }
+        assert_eq!(ScopeSet::all().iter().count(), Scope::ALL.len());
     }
 }
