@@ -169,6 +169,52 @@ async fn a_bad_value_is_refused_by_name(engine: Engine) {
         (with("settings", json!({"reserve_deposit": "much"})), "reserve_deposit"),
         (with("tags", json!([{"resource": "boat", "name": "Hot"}])), "boat"),
         (with("staff", json!([{"id": "one", "name": "Sam"}])), "staff"),
+        (with("legal", json!({"bank": {"iban": "GB00"}})), "legal.bank.iban"),
+        (
+            with("legal", json!({"address": {"country": "XX"}})),
+            "legal.address.country",
+        ),
+        (
+            with("settings", json!({"retention_years": 0})),
+            "settings.retention_years",
+        ),
+        (
+            with("settings", json!({"opening_hours": {"mon": [["9:00", "18:00"]]}})),
+            "settings.opening_hours.mon[0][0]",
+        ),
+        (
+            with(
+                "settings",
+                json!({"opening_hours": {"mon": [["09:00", "12:00"], ["11:00", "18:00"]]}}),
+            ),
+            "settings.opening_hours.mon.1",
+        ),
+        (
+            with("settings", json!({"closed_dates": ["25 December"]})),
+            "settings.closed_dates[0]",
+        ),
+        (
+            with("products", json!([{"id": "a", "name": "A", "gross": "1.001"}])),
+            "products[0].gross",
+        ),
+        (
+            with(
+                "products",
+                json!([{"id": "a", "name": "A", "gross": "1", "vat_scheme": "zero", "vat_rate": "0"}]),
+            ),
+            "products.0.vat_rate",
+        ),
+        (
+            with("calendars", json!([{"id": "sales", "name": "Sales", "staff": [9]}])),
+            "calendars.0.staff.0",
+        ),
+        (
+            with(
+                "calendars",
+                json!([{"id": "sales", "name": "Sales", "buffer_minutes": -1}]),
+            ),
+            "calendars[0].buffer_minutes",
+        ),
     ] {
         refused(&installation, &file, needle).await;
     }
@@ -201,7 +247,24 @@ async fn the_whole_example_is_accepted(engine: Engine) {
                 "apr": "9.9", "term": 48, "deposit_percent": "10", "admin_fee": "0.00", "option_purchase_fee": "10.00",
                 "final_payment_percent": "0",
             },
+            "timezone": "Europe/London", "invoice_due_days": 0, "invoice_terms": "", "order_terms": "",
+            "order_title": "Order", "retention_years": 6, "opening_hours": {"mon": [["09:00", "18:00"]], "sun": []},
+            "closed_dates": ["2026-12-25"], "appointment_reminder_minutes": 1440, "call_retention_days": null,
         },
+        "legal": {
+            "name": "Harbour Lane Cars Ltd",
+            "address": {"line1": "", "line2": "", "line3": "", "city": "", "state": "", "zip": "", "country": "GB"},
+            "phone": "+442079460000", "company_number": "", "vat_number": "GB 123 456 789", "fca_number": "",
+            "bank": {"account_name": "", "sort_code": "", "account_number": "", "iban": "", "bic": ""},
+        },
+        "products": [
+            {"id": "warranty-12", "name": "12 months' warranty", "gross": "399.00", "vat_scheme": "exempt", "vat_rate": null,
+             "nominal": "4010"},
+        ],
+        "calendars": [
+            {"id": "sales", "name": "Sales", "capacity": 3, "staff": [1], "opening_hours": null, "step_minutes": 15,
+             "buffer_minutes": 0, "notice_minutes": 0},
+        ],
         "sites": [{"id": 0, "name": "Main", "tag": "main", "domain": "acme.example", "type": "main", "active": true}],
         "locations": [{"id": "1", "name": "Front"}],
         "staff": [{"id": 1, "name": "Sam Hill", "role": ["sales"], "email": "sam@acme.example"}],
@@ -223,4 +286,7 @@ async fn the_whole_example_is_accepted(engine: Engine) {
         .get("/2.0/leads")
         .await
         .ok();
+    let listed = installation.run(["business", "list", "--json"]).await.json();
+    assert_eq!(listed[0]["legal"]["vat_number"], "GB123456789");
+    assert_eq!(listed[0]["calendars"], file["calendars"]);
 }

@@ -50,6 +50,7 @@ diesel::table! {
         api_access -> Bool,
         settings -> Text,
         catalogue -> Text,
+        legal -> Nullable<Text>,
         created -> BigInt,
         updated -> BigInt,
         deleted -> Nullable<BigInt>,

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use forecourt_accounts::{Business, BusinessFile, InvalidBusinessFile, Plan, Settings, State};
+use forecourt_accounts::{Business, BusinessFile, InvalidBusinessFile, Legal, Plan, Settings, State};
 use forecourt_kernel::Timestamp;
 use forecourt_reference::Catalogue;
 use serde::Serialize;
@@ -127,6 +127,8 @@ pub(crate) struct BusinessDocument<'a> {
     plan: Plan,
     api_access: bool,
     settings: &'a Settings,
+    #[serde(skip_serializing_if = "Legal::is_empty")]
+    legal: &'a Legal,
     #[serde(flatten)]
     catalogue: &'a Catalogue,
     created: Timestamp,
@@ -162,6 +164,7 @@ impl<'a> From<&'a Business> for BusinessDocument<'a> {
             plan,
             api_access,
             settings,
+            legal_details,
             catalogue,
             created,
             updated,
@@ -178,6 +181,7 @@ impl<'a> From<&'a Business> for BusinessDocument<'a> {
             plan: *plan,
             api_access: *api_access,
             settings,
+            legal: legal_details,
             catalogue,
             created: *created,
             updated: *updated,

@@ -18,7 +18,11 @@ pub(crate) fn a_business() -> Business {
                      {"resource": "vehicle", "type": "u", "name": "Waiting for parts"}],
             "locations": [{"id": "1", "name": "Front"}, {"id": "2", "name": "Back"}],
             "channels": [{"id": "website", "name": "Website"}, {"id": "platform_a", "name": "Platform A"},
-                         {"id": "platform_b", "name": "Platform B"}]}"##,
+                         {"id": "platform_b", "name": "Platform B"}],
+            "legal": {"name": "Acme Cars Ltd", "vat_number": "GB123456789", "bank": {"sort_code": "12-34-56"}},
+            "settings": {"order_title": "Contract", "opening_hours": {"mon": [["09:00", "18:00"]]}},
+            "products": [{"id": "warranty", "name": "Warranty", "gross": "399.00", "vat_scheme": "exempt"}],
+            "calendars": [{"id": "sales", "name": "Sales", "capacity": 2, "staff": [1]}]}"##,
     )
     .unwrap();
     file.apply(None, &[], Timestamp::from_epoch_seconds(0)).unwrap()

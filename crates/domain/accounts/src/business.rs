@@ -1,10 +1,10 @@
 //! A business: the tenant that owns every record, and the settings that its file declares (decisions §2).
 
-use forecourt_kernel::{BusinessId, Country, Money, TimeZone, Timestamp};
-use forecourt_reference::{Catalogue, Channel, Site};
+use forecourt_kernel::{BusinessId, Country, Date, Money, TimeZone, Timestamp};
+use forecourt_reference::{Calendar, Catalogue, Channel, OpeningHours, Site};
 use serde::{Deserialize, Serialize};
 
-use crate::MailTexts;
+use crate::{Legal, MailTexts};
 
 /// The state of a business's account.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
@@ -94,11 +94,44 @@ pub struct Settings {
     /// The business's own texts of mails.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mail_texts: Option<MailTexts>,
+    /// The days after the date of an invoice by which it is due.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub invoice_due_days: Option<u32>,
+    /// The terms under invoices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub invoice_terms: Option<String>,
+    /// The terms under orders.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub order_terms: Option<String>,
+    /// The title of orders.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub order_title: Option<String>,
+    /// The years for which the parties of invoices, orders and purchases are kept after the year of the document.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retention_years: Option<u32>,
+    /// The opening hours of calendars that have none of their own; `None` means always open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub opening_hours: Option<OpeningHours>,
+    /// The days on which it is closed regardless of its hours.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub closed_dates: Option<Vec<Date>>,
+    /// The minutes before an appointment at which its reminder goes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub appointment_reminder_minutes: Option<u32>,
+    /// The days for which calls are kept; `None` means without end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub call_retention_days: Option<u32>,
 }
 
 impl Settings {
     /// The default of [`Settings::storage_limit_mb`].
     pub const STORAGE_LIMIT_MB: u32 = 20_480;
+    /// The default of [`Settings::order_title`].
+    pub const ORDER_TITLE: &str = "Order";
+    /// The default of [`Settings::retention_years`].
+    pub const RETENTION_YEARS: u32 = 6;
+    /// The default of [`Settings::appointment_reminder_minutes`]: a day.
+    pub const APPOINTMENT_REMINDER_MINUTES: u32 = 24 * 60;
 
     /// The maximum size of all the business's files together, in bytes; `None` for no limit.
     pub fn storage_limit(&self) -> Option<u64> {
@@ -106,6 +139,42 @@ impl Settings {
             0 => None,
             megabytes => Some(u64::from(megabytes) * 1024 * 1024),
         }
+    }
+
+    /// The days after the date of an invoice by which it is due; by default none.
+    pub fn invoice_due_days(&self) -> u32 {
+        self.invoice_due_days.unwrap_or(0)
+    }
+
+    /// The terms under invoices; by default empty.
+    pub fn invoice_terms(&self) -> &str {
+        self.invoice_terms.as_deref().unwrap_or_default()
+    }
+
+    /// The terms under orders; by default empty.
+    pub fn order_terms(&self) -> &str {
+        self.order_terms.as_deref().unwrap_or_default()
+    }
+
+    /// The title of orders.
+    pub fn order_title(&self) -> &str {
+        self.order_title.as_deref().unwrap_or(Self::ORDER_TITLE)
+    }
+
+    /// The years for which the parties of documents are kept after the year of the document.
+    pub fn retention_years(&self) -> u32 {
+        self.retention_years.unwrap_or(Self::RETENTION_YEARS)
+    }
+
+    /// Returns `true` if the business is closed on that day regardless of its hours.
+    pub fn is_closed_on(&self, day: Date) -> bool {
+        self.closed_dates.iter().flatten().any(|closed| *closed == day)
+    }
+
+    /// The minutes before an appointment at which its reminder goes.
+    pub fn appointment_reminder_minutes(&self) -> u32 {
+        let own = self.appointment_reminder_minutes;
+        own.unwrap_or(Self::APPOINTMENT_REMINDER_MINUTES)
     }
 }
 
@@ -134,6 +203,8 @@ pub struct Business {
     pub api_access: bool,
     /// Its settings.
     pub settings: Settings,
+    /// The company behind it, as declared. [`Business::legal`] returns it with its defaults.
+    pub legal_details: Legal,
     /// Its own lists.
     pub catalogue: Catalogue,
     /// The time at which its file was first applied.
@@ -163,6 +234,7 @@ impl Business {
             plan: Plan::Growth,
             api_access: true,
             settings: Settings::default(),
+            legal_details: Legal::default(),
             catalogue: Catalogue {
                 sites: vec![Site::main(name)],
                 channels: vec![website],
@@ -177,6 +249,12 @@ impl Business {
     pub fn time_zone(&self) -> TimeZone {
         let of_country = || TimeZone::of_country(self.country);
         self.settings.timezone.unwrap_or_else(of_country)
+    }
+
+    /// Returns the opening hours of a calendar: its own, or else those of the business. `None` means always open.
+    pub fn opening_hours<'a>(&'a self, calendar: &'a Calendar) -> Option<&'a OpeningHours> {
+        let own = calendar.opening_hours.as_ref();
+        own.or(self.settings.opening_hours.as_ref())
     }
 
     /// Returns the public address of the vehicle with that slug; empty without a website.

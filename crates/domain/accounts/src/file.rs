@@ -1,14 +1,15 @@
 //! The declarative file that creates or changes a business (decisions §2).
 
-use forecourt_kernel::{BusinessId, Country, Money, TimeZone, Timestamp, ValidationErrors};
+use forecourt_kernel::{BusinessId, Country, Date, Money, TimeZone, Timestamp, ValidationErrors};
 use forecourt_reference::{
-    BookingType, Catalogue, Channel, JobBoard, Location, MediaBackground, OptionList, Site, StaffUser, StockType, Tag,
-    TagResource, VehicleOptions,
+    BookingType, Calendar, Channel, JobBoard, Location, MediaBackground, OpeningHours, Product, Site, StaffUser, Tag,
+    VehicleOptions,
 };
 use serde::{Deserialize, Deserializer};
-use validator::{ValidateEmail, ValidateUrl};
 
-use crate::{Business, FinanceSettings, MailKind, MailTexts, Plan, Settings, State, mail::validate_mails};
+use crate::{
+    Business, FinanceSettings, LegalFile, MailKind, MailTexts, Plan, Settings, State, validate::validate_business,
+};
 
 /// A business as declared by its file. A member that the file omits keeps its stored value, or takes the default on creation.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
@@ -25,6 +26,7 @@ pub struct BusinessFile {
     pub plan: Option<Plan>,
     pub api_access: Option<bool>,
     pub settings: Option<SettingsFile>,
+    pub legal: Option<LegalFile>,
     pub sites: Option<Vec<Site>>,
     pub locations: Option<Vec<Location>>,
     pub staff: Option<Vec<StaffUser>>,
@@ -33,6 +35,8 @@ pub struct BusinessFile {
     pub booking_types: Option<Vec<BookingType>>,
     pub media_backgrounds: Option<Vec<MediaBackground>>,
     pub job_boards: Option<Vec<JobBoard>>,
+    pub products: Option<Vec<Product>>,
+    pub calendars: Option<Vec<Calendar>>,
     pub vehicle_options: Option<VehicleOptions>,
 }
 
@@ -59,10 +63,30 @@ pub struct SettingsFile {
     pub timezone: Option<Option<TimeZone>>,
     #[serde(deserialize_with = "given")]
     pub mail_texts: Option<Option<MailTexts>>,
+    #[serde(deserialize_with = "given")]
+    pub invoice_due_days: Option<Option<u32>>,
+    #[serde(deserialize_with = "given")]
+    pub invoice_terms: Option<Option<String>>,
+    #[serde(deserialize_with = "given")]
+    pub order_terms: Option<Option<String>>,
+    #[serde(deserialize_with = "given")]
+    pub order_title: Option<Option<String>>,
+    #[serde(deserialize_with = "given")]
+    pub retention_years: Option<Option<u32>>,
+    #[serde(deserialize_with = "given")]
+    pub opening_hours: Option<Option<OpeningHours>>,
+    #[serde(deserialize_with = "given")]
+    pub closed_dates: Option<Option<Vec<Date>>>,
+    #[serde(deserialize_with = "given")]
+    pub appointment_reminder_minutes: Option<Option<u32>>,
+    #[serde(deserialize_with = "given")]
+    pub call_retention_days: Option<Option<u32>>,
 }
 
 /// Distinguishes a member that is null from an absent one.
-fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<T>>, D::Error> {
+pub(crate) fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Option<T>>, D::Error> {
     Option::deserialize(deserializer).map(Some)
 }
 
@@ -97,6 +121,7 @@ impl BusinessFile {
             plan,
             api_access,
             settings,
+            legal,
             sites,
             locations,
             staff,
@@ -105,6 +130,8 @@ impl BusinessFile {
             booking_types,
             media_backgrounds,
             job_boards,
+            products,
+            calendars,
             vehicle_options,
         } = self;
         business.tag = tag;
@@ -119,6 +146,9 @@ impl BusinessFile {
         if let Some(settings) = settings {
             settings.apply(&mut business.settings);
         }
+        if let Some(legal) = legal {
+            legal.apply(&mut business.legal_details, business.country);
+        }
         let catalogue = &mut business.catalogue;
         overlay(&mut catalogue.sites, sites);
         if let Some(locations) = locations {
@@ -132,9 +162,15 @@ impl BusinessFile {
         overlay(&mut catalogue.booking_types, booking_types);
         overlay(&mut catalogue.media_backgrounds, media_backgrounds);
         overlay(&mut catalogue.job_boards, job_boards);
+        if let Some(products) = products {
+            catalogue.replace_products(products);
+        }
+        if let Some(calendars) = calendars {
+            catalogue.replace_calendars(calendars);
+        }
         catalogue.vehicle_options.extend(vehicle_options.unwrap_or_default());
 
-        validate(&business, mails)
+        validate_business(&business, mails)
             .into_result(())
             .map_err(InvalidBusinessFile)?;
         if stored.is_some_and(|stored| *stored != business) {
@@ -157,6 +193,15 @@ impl SettingsFile {
             language,
             timezone,
             mail_texts,
+            invoice_due_days,
+            invoice_terms,
+            order_terms,
+            order_title,
+            retention_years,
+            opening_hours,
+            closed_dates,
+            appointment_reminder_minutes,
+            call_retention_days,
         } = self;
         overlay(&mut stored.publish_limit, publish_limit);
         overlay(&mut stored.reserve_deposit, reserve_deposit);
@@ -167,6 +212,15 @@ impl SettingsFile {
         overlay(&mut stored.language, language);
         overlay(&mut stored.timezone, timezone);
         overlay(&mut stored.mail_texts, mail_texts);
+        overlay(&mut stored.invoice_due_days, invoice_due_days);
+        overlay(&mut stored.invoice_terms, invoice_terms);
+        overlay(&mut stored.order_terms, order_terms);
+        overlay(&mut stored.order_title, order_title);
+        overlay(&mut stored.retention_years, retention_years);
+        overlay(&mut stored.opening_hours, opening_hours);
+        overlay(&mut stored.closed_dates, closed_dates);
+        overlay(&mut stored.appointment_reminder_minutes, appointment_reminder_minutes);
+        overlay(&mut stored.call_retention_days, call_retention_days);
     }
 }
 
@@ -182,132 +236,6 @@ fn new_business(tag: &str, name: &str, now: Timestamp) -> Business {
         updated: now,
         // Storage assigns the id.
         ..Business::new(BusinessId::new(0), tag, name)
-    }
-}
-
-fn validate(business: &Business, mails: &[&MailKind]) -> ValidationErrors {
-    let mut errors = ValidationErrors::new();
-    let slug = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'_';
-    if business.tag.is_empty() || business.tag.len() > 64 || !business.tag.bytes().all(slug) {
-        errors.add(
-            "tag",
-            "must have 1 to 64 lowercase letters, digits, hyphens or underscores",
-        );
-    }
-    if business.name.trim().is_empty() {
-        errors.add("name", "must not be empty");
-    }
-    // The library checks only the end of a bracketed domain.
-    let broken = business
-        .email
-        .contains(|character: char| character.is_whitespace() || character.is_control());
-    if !business.email.is_empty() && (broken || !business.email.validate_email()) {
-        errors.add("email", "must be an email address");
-    }
-    if !business.website.is_empty() && !business.website.validate_url() {
-        errors.add("website", "must be a URL");
-    }
-    if business
-        .settings
-        .reserve_deposit
-        .is_some_and(|deposit| deposit < Money::ZERO)
-    {
-        errors.add("settings.reserve_deposit", "must not be negative");
-    }
-    if let Some(finance) = &business.settings.finance {
-        let percents = [
-            ("settings.finance.apr", &finance.apr),
-            ("settings.finance.deposit_percent", &finance.deposit_percent),
-            ("settings.finance.final_payment_percent", &finance.final_payment_percent),
-        ];
-        for (field, percent) in percents {
-            if !percent
-                .parse::<f64>()
-                .is_ok_and(|percent| (0.0..=100.0).contains(&percent))
-            {
-                errors.add(field, "must be a percentage from 0 to 100");
-            }
-        }
-        if finance.term == 0 {
-            errors.add("settings.finance.term", "must be at least 1 month");
-        }
-        let fees = [
-            ("settings.finance.admin_fee", finance.admin_fee),
-            ("settings.finance.option_purchase_fee", finance.option_purchase_fee),
-        ];
-        for (field, _) in fees.into_iter().filter(|(_, fee)| *fee < Money::ZERO) {
-            errors.add(field, "must not be negative");
-        }
-    }
-    validate_mails(&business.settings, mails, &mut errors);
-    validate_catalogue(&business.catalogue, &mut errors);
-    errors
-}
-
-fn validate_catalogue(catalogue: &Catalogue, errors: &mut ValidationErrors) {
-    unique("sites", catalogue.sites.iter().map(|site| site.id), errors);
-    unique(
-        "locations",
-        catalogue.locations.iter().map(|location| &location.id),
-        errors,
-    );
-    unique("staff", catalogue.staff.iter().map(|user| user.id), errors);
-    unique(
-        "tags",
-        catalogue.tags.iter().map(|tag| (tag.resource, &tag.kind, &tag.name)),
-        errors,
-    );
-    unique("channels", catalogue.channels.iter().map(|channel| &channel.id), errors);
-    unique(
-        "booking_types",
-        catalogue.booking_types.iter().map(|booking| &booking.id),
-        errors,
-    );
-    unique(
-        "media_backgrounds",
-        catalogue.media_backgrounds.iter().map(|background| &background.id),
-        errors,
-    );
-    unique("job_boards", catalogue.job_boards.iter().map(|board| board.id), errors);
-    for (at, site) in catalogue.sites.iter().enumerate() {
-        if site.id.get() < 0 {
-            errors.add(format!("sites.{at}.id"), "must be 0 or above");
-        }
-    }
-    for (at, user) in catalogue.staff.iter().enumerate() {
-        if user.id.get() <= 0 {
-            errors.add(format!("staff.{at}.id"), "must be above 0");
-        }
-    }
-    for (at, tag) in catalogue.tags.iter().enumerate() {
-        if tag.name.trim().is_empty() {
-            errors.add(format!("tags.{at}.name"), "must not be empty");
-        }
-        let stock_key = StockType::ALL.iter().any(|kind| kind.key() == tag.kind);
-        if tag.resource == TagResource::Vehicle && !stock_key {
-            errors.add(
-                format!("tags.{at}.type"),
-                "must be the key of a stock type: s, t, u, r or a",
-            );
-        }
-    }
-    for (list, values) in &catalogue.vehicle_options {
-        let field = format!("vehicle_options.{list}");
-        if let Err(unknown) = list.parse::<OptionList>() {
-            errors.add(&field, unknown.to_string());
-        }
-        if values.iter().any(|value| value.trim().is_empty()) {
-            errors.add(&field, "must not have an empty value");
-        }
-    }
-}
-
-fn unique<T: Eq + std::hash::Hash>(field: &str, values: impl Iterator<Item = T>, errors: &mut ValidationErrors) {
-    let mut seen = std::collections::HashSet::new();
-    for (at, value) in values.enumerate() {
-        if !seen.insert(value) {
-            errors.add(format!("{field}.{at}"), "names something that the list already has");
-        }
     }
 }
 

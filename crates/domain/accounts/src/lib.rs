@@ -28,6 +28,7 @@ mod file;
 mod idempotency;
 mod key;
 mod key_uses;
+mod legal;
 mod mail;
 mod rate;
 mod rules;
@@ -35,6 +36,7 @@ mod store;
 mod template;
 #[cfg(feature = "testing")]
 pub mod testing;
+mod validate;
 
 pub use business::{Business, FinanceSettings, Plan, Settings, State};
 pub use caller::{AuthenticationError, Caller, authenticate};
@@ -46,6 +48,7 @@ pub use idempotency::{
 };
 pub use key::{ApiKey, InvalidToken, IssuedKey, KeyId, SecretHash, Token, issue_key};
 pub use key_uses::{KeyUses, hour_of};
+pub use legal::{BankAccount, Legal, LegalAddress, LegalFile};
 pub use mail::{MailContent, MailKind, MailTexts, MailWording, Placeholder};
 pub use rate::{LocalRateCounters, RateCounters, RateLimitStatus, RateLimits};
 pub use rules::Rules;

@@ -6,7 +6,7 @@ use forecourt_kernel::{FromJson, InvalidValue, Line, SiteId, StaffId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{AppliedTag, RecordTags, Tag, TagChoice, TagSet, TagView};
+use crate::{AppliedTag, Calendar, Product, RecordTags, Tag, TagChoice, TagSet, TagView};
 
 /// A site of the business. Site 0 is the main one.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -192,6 +192,19 @@ pub struct Catalogue {
     pub media_backgrounds: Vec<MediaBackground>,
     /// Its job boards.
     pub job_boards: Vec<JobBoard>,
+    /// The products that it sells besides its vehicles.
+    // Left out if there are none, like the lists below, because servers of the previous release do not know them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub products: Vec<Product>,
+    /// Former products, whose last names the lines that refer to them show. No id is in both lists.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub former_products: Vec<Product>,
+    /// The calendars in which appointments are booked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calendars: Vec<Calendar>,
+    /// Former calendars, whose last names the appointments that refer to them show. No id is in both lists.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub former_calendars: Vec<Calendar>,
     /// Its additions to the built-in option lists.
     pub vehicle_options: VehicleOptions,
 }
@@ -206,11 +219,9 @@ impl Catalogue {
             }
         }
         self.location_ids = ids;
-        let all = self.locations.drain(..).chain(self.former_locations.drain(..));
-        let is_there = |id: &str| locations.iter().any(|location| location.id == id);
-        let former = all.filter(|location| !is_there(&location.id)).collect();
-        self.former_locations = former;
-        self.locations = locations;
+        replace(&mut self.locations, &mut self.former_locations, locations, |location| {
+            &location.id
+        });
     }
 
     /// Replaces the channels. Those that are left out become former ones.
@@ -221,6 +232,42 @@ impl Catalogue {
         let former = all.filter(|id| !is_there(id)).collect();
         self.former_channels = former;
         self.channels = channels;
+    }
+
+    /// Replaces the products. Those that are left out become former ones.
+    pub fn replace_products(&mut self, products: Vec<Product>) {
+        replace(&mut self.products, &mut self.former_products, products, |product| {
+            &product.id
+        });
+    }
+
+    /// Replaces the calendars. Those that are left out become former ones.
+    pub fn replace_calendars(&mut self, calendars: Vec<Calendar>) {
+        replace(&mut self.calendars, &mut self.former_calendars, calendars, |calendar| {
+            &calendar.id
+        });
+    }
+
+    /// Returns the current product with that id.
+    pub fn product(&self, id: &str) -> Option<&Product> {
+        self.products.iter().find(|product| product.id == id)
+    }
+
+    /// Returns the current or former product with that id.
+    pub fn known_product(&self, id: &str) -> Option<&Product> {
+        let mut all = self.products.iter().chain(&self.former_products);
+        all.find(|product| product.id == id)
+    }
+
+    /// Returns the current calendar with that id.
+    pub fn calendar(&self, id: &str) -> Option<&Calendar> {
+        self.calendars.iter().find(|calendar| calendar.id == id)
+    }
+
+    /// Returns the current or former calendar with that id.
+    pub fn known_calendar(&self, id: &str) -> Option<&Calendar> {
+        let mut all = self.calendars.iter().chain(&self.former_calendars);
+        all.find(|calendar| calendar.id == id)
     }
 
     /// All locations that vehicles may refer to, current ones first.
@@ -342,6 +389,15 @@ impl Catalogue {
         let kept = defaults.into_iter().filter(|one| !replaced(one));
         kept.chain(self.media_backgrounds.iter().cloned()).collect()
     }
+}
+
+/// Replaces the items of a list. Those that are left out join the former ones, and those that return leave them.
+fn replace<T>(current: &mut Vec<T>, former: &mut Vec<T>, new: Vec<T>, id: impl Fn(&T) -> &str) {
+    let all = current.drain(..).chain(former.drain(..));
+    let is_there = |item: &T| new.iter().any(|other| id(other) == id(item));
+    let gone = all.filter(|item| !is_there(item)).collect();
+    *former = gone;
+    *current = new;
 }
 
 impl Site {

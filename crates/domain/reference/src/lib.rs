@@ -17,15 +17,18 @@
 //! # Ok::<(), forecourt_reference::UnknownValue>(())
 //! ```
 
+mod calendar;
 mod catalogue;
 #[cfg(feature = "data")]
 mod features;
 mod lead_lists;
+mod opening_hours;
 mod option_list;
 #[cfg(feature = "data")]
 mod option_values;
 #[cfg(feature = "data")]
 mod outline;
+mod product;
 mod status_lists;
 mod stock_type;
 mod tag;
@@ -33,6 +36,7 @@ mod tag;
 mod taxonomy;
 mod vehicle_class;
 
+pub use calendar::Calendar;
 pub use catalogue::{
     BookingType, Catalogue, Channel, JobBoard, JobStage, Location, LocationRef, MediaBackground, Site, StaffUser,
     VehicleOptions,
@@ -40,9 +44,11 @@ pub use catalogue::{
 #[cfg(feature = "data")]
 pub use features::{Feature, FeatureGroup, feature, feature_groups};
 pub use lead_lists::{LeadChannel, LeadType, Named};
+pub use opening_hours::{InvalidTimeOfDay, OpenSpan, OpeningHours, TimeOfDay, Weekday};
 pub use option_list::OptionList;
 #[cfg(feature = "data")]
 pub use option_values::OptionValue;
+pub use product::{InvalidPercent, Percent, Product, ProductVat};
 pub use status_lists::{DealStage, DocumentKind, Status, deal_stages, document_statuses, vehicle_statuses};
 pub use stock_type::{StockType, VehicleType};
 pub use tag::{AppliedTag, RecordTags, Tag, TagChoice, TagChoices, TagResource, TagSet, TagView};

@@ -273,29 +273,16 @@ pub fn project_event(shown: &mut Json, event: EventName, scopes: ScopeSet) {
 /// A made-up vehicle in the full view, as a caller without `vehicle-pricing:read` sees it.
 #[cfg(feature = "openapi")]
 pub fn example() -> Json {
-    use forecourt_accounts::{Plan, Settings, State};
     use forecourt_kernel::{BusinessId, Country, Timestamp, VehicleId, Version};
-    use forecourt_reference::{Catalogue, StockType};
+    use forecourt_reference::StockType;
     use serde_json::json;
 
     use crate::{AppraisalOffer, ChannelOptions, Media, Reservations, VehicleDraft, VehicleTag, validate_data};
 
     let at = Timestamp::from_epoch_seconds(1_767_225_600);
     let business = Business {
-        id: BusinessId::new(1),
-        tag: "acme".into(),
-        name: "Acme Cars".into(),
-        email: String::new(),
-        country: Country::GB,
         website: "https://acme.example".into(),
-        verified: true,
-        state: State::Active,
-        plan: Plan::Growth,
-        api_access: true,
-        settings: Settings::default(),
-        catalogue: Catalogue::default(),
-        created: at,
-        updated: at,
+        ..Business::new(BusinessId::new(1), "acme", "Acme Cars")
     };
     let sent = json!({
         "vehicle": {"type": "Car", "make": "BMW", "model": "3 Series", "derivative": "320d M Sport", "mileage": 41_250},

@@ -2,7 +2,7 @@ use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::sqlite::Sqlite;
 
-/// A business. `settings` and `catalogue` are JSON.
+/// A business. `settings`, `catalogue` and `legal` are JSON.
 #[derive(Clone, Debug, Queryable, Selectable)]
 #[diesel(table_name = crate::schema::businesses, check_for_backend(Pg, Sqlite))]
 pub(crate) struct BusinessRow {
@@ -18,6 +18,7 @@ pub(crate) struct BusinessRow {
     pub(crate) api_access: bool,
     pub(crate) settings: String,
     pub(crate) catalogue: String,
+    pub(crate) legal: Option<String>,
     pub(crate) created: i64,
     pub(crate) updated: i64,
 }
@@ -37,6 +38,7 @@ pub(crate) struct BusinessValues {
     pub(crate) api_access: bool,
     pub(crate) settings: String,
     pub(crate) catalogue: String,
+    pub(crate) legal: Option<String>,
     pub(crate) created: i64,
     pub(crate) updated: i64,
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use diesel::prelude::*;
-use forecourt_accounts::{AccountReader, AccountStore, ApiKey, Business, KeyId, SecretHash, StoredCredential};
+use forecourt_accounts::{AccountReader, AccountStore, ApiKey, Business, KeyId, Legal, SecretHash, StoredCredential};
 use forecourt_dealership::DeletionKind;
 use forecourt_kernel::{BoxError, BusinessId, ScopeSet, StoreError, StoreResult, Timestamp};
 use ipnet::IpNet;
@@ -136,6 +136,7 @@ impl AccountStore for Session<Write> {
                 businesses::website.eq(""),
                 businesses::settings.eq("{}"),
                 businesses::catalogue.eq("{}"),
+                businesses::legal.eq(None::<String>),
             ))
             .execute(self.conn().await?)
             .await?;
@@ -248,6 +249,7 @@ fn business_values(business: &Business) -> StoreResult<BusinessValues> {
         plan,
         api_access,
         settings,
+        legal_details,
         catalogue,
         created,
         updated,
@@ -264,6 +266,9 @@ fn business_values(business: &Business) -> StoreResult<BusinessValues> {
         api_access: *api_access,
         settings: to_json(settings)?,
         catalogue: to_json(catalogue)?,
+        legal: (!legal_details.is_empty())
+            .then(|| to_json(legal_details))
+            .transpose()?,
         created: created.epoch_seconds(),
         updated: updated.epoch_seconds(),
     })
@@ -282,6 +287,10 @@ fn read_business(row: BusinessRow) -> StoreResult<Business> {
         plan: from_json("plan", &row.plan)?,
         api_access: row.api_access,
         settings: from_json("settings", &row.settings)?,
+        legal_details: match &row.legal {
+            Some(legal) => from_json("legal", legal)?,
+            None => Legal::default(),
+        },
         catalogue: from_json("catalogue", &row.catalogue)?,
         created: Timestamp::from_epoch_seconds(row.created),
         updated: Timestamp::from_epoch_seconds(row.updated),

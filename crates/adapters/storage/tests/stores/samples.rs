@@ -2,15 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use forecourt_accounts::{ApiKey, Business, FinanceSettings, KeyId, MailWording, Plan, SecretHash, Settings, State};
+use forecourt_accounts::{
+    ApiKey, BankAccount, Business, FinanceSettings, KeyId, Legal, LegalAddress, MailWording, Plan, SecretHash,
+    Settings, State,
+};
 pub(crate) use forecourt_contacts::testing::a_contact;
 use forecourt_kernel::{
     BusinessId, Country, EventName, LeadId, Moment, Money, NewEvent, ScopeSet, SiteId, StaffId, Timestamp,
 };
 use forecourt_leads::{LeadData, LeadDraft};
 use forecourt_reference::{
-    BookingType, Catalogue, Channel, JobBoard, JobStage, Location, MediaBackground, Site, StaffUser, StockType, Tag,
-    TagResource,
+    BookingType, Calendar, Catalogue, Channel, JobBoard, JobStage, Location, MediaBackground, OpeningHours, Product,
+    ProductVat, Site, StaffUser, StockType, Tag, TagResource,
 };
 use forecourt_vehicles::{AppraisalOffer, ChannelOptions, Media, Reservations, VehicleDraft, VehicleStatus};
 pub(crate) use forecourt_webhooks::testing::a_webhook;
@@ -44,6 +47,7 @@ pub(crate) fn a_business(tag: &str) -> Business {
         plan: Plan::Growth,
         api_access: true,
         settings: Settings::default(),
+        legal_details: Legal::default(),
         catalogue: Catalogue::default(),
         created: at(0),
         updated: at(0),
@@ -90,6 +94,38 @@ pub(crate) fn a_full_business(tag: &str) -> Business {
                     },
                 )]),
             )])),
+            invoice_due_days: Some(14),
+            invoice_terms: Some(text("Zahlbar\nohne Abzug")),
+            order_terms: Some(text("Es gilt \"das Übliche\"")),
+            order_title: Some(text("Kaufvertrag")),
+            retention_years: Some(10),
+            opening_hours: Some(some_hours()),
+            closed_dates: Some(vec!["2026-12-25".parse().unwrap()]),
+            appointment_reminder_minutes: Some(60),
+            call_retention_days: Some(90),
+        },
+        legal_details: Legal {
+            name: text("Çelik & Söhne GmbH"),
+            address: LegalAddress {
+                line1: text("Hafenstraße 1"),
+                line2: text("Hinterhaus"),
+                line3: text("Tor 3"),
+                city: text("Köln"),
+                state: text("NRW"),
+                zip: text("50667"),
+                country: "DE".parse().ok(),
+            },
+            phone: text("+492211234567"),
+            company_number: text("HRB 12345"),
+            vat_number: text("DE123456789"),
+            fca_number: text("123456"),
+            bank: BankAccount {
+                account_name: text("Çelik & Söhne"),
+                sort_code: text("12-34-56"),
+                account_number: text("12345678"),
+                iban: text("DE89370400440532013000"),
+                bic: text("COBADEFF"),
+            },
         },
         catalogue: Catalogue {
             sites: vec![Site {
@@ -151,10 +187,45 @@ pub(crate) fn a_full_business(tag: &str) -> Business {
                     tasks: vec![text("Inside"), text("Outside")],
                 }],
             }],
+            products: vec![Product {
+                id: text("warranty"),
+                name: text("Garantie"),
+                gross: Money::from_minor(39_900),
+                vat_scheme: ProductVat::Standard,
+                vat_rate: "19".parse().ok(),
+                nominal: text("4010"),
+            }],
+            former_products: vec![Product {
+                id: text("mats"),
+                name: text("Matten"),
+                gross: Money::ZERO,
+                vat_scheme: ProductVat::Margin,
+                vat_rate: None,
+                nominal: String::new(),
+            }],
+            calendars: vec![a_calendar("sales")],
+            former_calendars: vec![a_calendar("workshop")],
             vehicle_options: BTreeMap::from([(text("colour"), vec![text("Nardo Grey")])]),
         },
         created: at(-5),
         updated: at(7),
+    }
+}
+
+fn some_hours() -> OpeningHours {
+    serde_json::from_str(r#"{"mon": [["09:00", "12:30"], ["13:00", "24:00"]], "sun": []}"#).unwrap()
+}
+
+fn a_calendar(id: &str) -> Calendar {
+    Calendar {
+        id: id.to_owned(),
+        name: format!("Kalender {id}"),
+        capacity: Some(3),
+        staff: vec![StaffId::new(1)],
+        opening_hours: Some(some_hours()),
+        step_minutes: 20,
+        buffer_minutes: 10,
+        notice_minutes: 120,
     }
 }
 

@@ -160,6 +160,11 @@ pub(super) const TABLES: &[PersonalTable] = &[
                 Kept("the dealership's own, from its business file"),
             ),
             withheld(
+                "legal",
+                "the dealership's own",
+                Kept("the dealership's own, from its business file"),
+            ),
+            withheld(
                 "catalogue",
                 "its staff's names and addresses",
                 Kept("its staff, as its business file names them"),
