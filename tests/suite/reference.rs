@@ -1,6 +1,8 @@
-//! The reference endpoints: the contract's thirteen, and the two for the fields of vehicles.
+//! The reference endpoints: the contract's thirteen, the two for the fields of vehicles, and those for products and calendars.
 
-use harness::{Engine, Installation, Shop, both_engines};
+use std::time::Duration;
+
+use harness::{Engine, Installation, Shop, both_engines, wait_for};
 use serde_json::{Value, json};
 
 both_engines! {
@@ -18,6 +20,8 @@ both_engines! {
     media_backgrounds
     invoice_statuses
     job_boards
+    products
+    calendars
     webhook_events
     a_bare_business_has_empty_lists
 }
@@ -437,6 +441,59 @@ async fn job_boards(engine: Engine) {
     assert_eq!(read(&shop, "job-boards").await, json!([board]));
 }
 
+async fn products(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    assert_eq!(read(&shop, "products").await, json!([]));
+    let products = json!([
+        {"id": "warranty-12", "name": "12 months' warranty", "gross": "399", "vat_scheme": "exempt", "nominal": "4010"},
+        {"id": "delivery", "name": "Delivery", "gross": "149.50", "vat_scheme": "standard", "vat_rate": "20"},
+        {"id": "mats", "name": "Mats", "gross": "0.00"},
+    ]);
+    shop.business.change(json!({"products": products})).await;
+    let expected = json!([
+        {"id": "warranty-12", "name": "12 months' warranty", "gross": "399.00", "vat_scheme": "exempt", "vat_rate": null,
+         "nominal": "4010"},
+        {"id": "delivery", "name": "Delivery", "gross": "149.50", "vat_scheme": "standard", "vat_rate": "20.00",
+         "nominal": ""},
+        {"id": "mats", "name": "Mats", "gross": "0.00", "vat_scheme": "standard", "vat_rate": null, "nominal": ""},
+    ]);
+    wait_for("the change takes effect", Duration::from_secs(5), async || {
+        read(&shop, "products").await == expected
+    })
+    .await;
+    let names = read(&shop, "products?fields=id,gross").await;
+    assert_eq!(names[1], json!({"id": "delivery", "gross": "149.50"}));
+}
+
+async fn calendars(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    assert_eq!(read(&shop, "calendars").await, json!([]));
+    let calendars = json!([
+        {"id": "sales", "name": "Sales", "capacity": 3, "staff": [1, 2], "step_minutes": 30},
+        {"id": "workshop", "name": "Workshop", "opening_hours": {"mon": [["08:00", "12:00"], ["12:30", "24:00"]], "sun": []}},
+    ]);
+    shop.business.change(json!({"calendars": calendars})).await;
+    let week = |monday: Value| json!({"mon": monday, "tue": [], "wed": [], "thu": [], "fri": [], "sat": [], "sun": []});
+    let workshop = json!({
+        "id": "workshop", "name": "Workshop", "capacity": null, "staff": [], "timezone": "Europe/London",
+        "opening_hours": week(json!([["08:00", "12:00"], ["12:30", "24:00"]])),
+    });
+    let sales = |timezone: &str, hours: Value| json!({"id": "sales", "name": "Sales", "capacity": 3, "staff": [1, 2], "timezone": timezone, "opening_hours": hours});
+    let always = json!([sales("Europe/London", Value::Null), workshop]);
+    wait_for("the change takes effect", Duration::from_secs(5), async || {
+        read(&shop, "calendars").await == always
+    })
+    .await;
+    // A calendar without hours of its own has those of the business.
+    let settings = json!({"timezone": "Europe/Berlin", "opening_hours": {"mon": [["09:00", "18:00"]]}});
+    shop.business.change(json!({"settings": settings})).await;
+    let expected = sales("Europe/Berlin", week(json!([["09:00", "18:00"]])));
+    wait_for("the change takes effect", Duration::from_secs(5), async || {
+        read(&shop, "calendars").await[0] == expected
+    })
+    .await;
+}
+
 async fn webhook_events(engine: Engine) {
     let shop = Shop::open(engine).await;
     let events = read(&shop, "webhook-events").await;
@@ -488,7 +545,7 @@ async fn a_bare_business_has_empty_lists(engine: Engine) {
         .await;
     let client = server.client(&business.key("reference:read").await.token);
     let read = async |path: &str| client.get(&format!("/2.0/reference/{path}")).await.ok();
-    for path in ["staff-users", "booking-types", "job-boards"] {
+    for path in ["staff-users", "booking-types", "job-boards", "products", "calendars"] {
         assert_eq!(read(path).await, json!([]), "{path}");
     }
     assert_eq!(read("tags?resource=leads").await["tags"], json!([]));

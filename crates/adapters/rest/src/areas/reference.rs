@@ -1,10 +1,10 @@
 //! Lists of valid values (contract, "Reference").
 
-use forecourt_kernel::{EventName, Line, StaffId};
+use forecourt_kernel::{EventName, Line, StaffId, TimeZone};
 use forecourt_reference::{
     BookingType, DealStage, DocumentKind, Generation, JobBoard, LeadChannel, LeadType, Make, MediaBackground, Model,
-    Named, OptionList, Site, Status, StockType, TagResource, TagSet, TagView, Taxonomy, VehicleClass, VehicleType,
-    deal_stages, document_statuses, vehicle_statuses,
+    Named, OpeningHours, OptionList, Product, Site, Status, StockType, TagResource, TagSet, TagView, Taxonomy,
+    VehicleClass, VehicleType, deal_stages, document_statuses, vehicle_statuses,
 };
 use serde::Serialize;
 use utoipa::{
@@ -50,6 +50,8 @@ fn operations() -> Declared<Vec<Operation>> {
         self::<__path_list_media_backgrounds> list_media_backgrounds,
         self::<__path_list_invoice_statuses> list_invoice_statuses,
         self::<__path_list_job_boards> list_job_boards,
+        self::<__path_list_products> list_products,
+        self::<__path_list_calendars> list_calendars,
         self::<__path_list_webhook_events> list_webhook_events,
     ])
 }
@@ -460,6 +462,60 @@ async fn list_invoice_statuses(call: Call) -> Result<Reply, ApiError> {
     responses((status = 200, description = "The job boards", body = Envelope<Vec<JobBoard>>)))]
 async fn list_job_boards(call: Call) -> Result<Reply, ApiError> {
     answer(&call, &call.caller.business.catalogue.job_boards)
+}
+
+/// List the products
+///
+/// Products are sold besides vehicles. Lines of invoices, orders and purchases name them by their ids.
+#[utoipa::path(get, path = "/2.0/reference/products", tag = "reference", security(("bearer" = ["reference:read"])),
+    params(FieldsParameter),
+    responses((status = 200, description = "The products", body = Envelope<Vec<Product>>)))]
+async fn list_products(call: Call) -> Result<Reply, ApiError> {
+    answer(&call, &call.caller.business.catalogue.products)
+}
+
+/// A calendar in which appointments are booked.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Calendar)]
+struct CalendarView<'a> {
+    /// Its id, which booking types name.
+    id: &'a str,
+    /// Its name.
+    name: &'a str,
+    /// The number of appointments that can take place at once; null for no limit.
+    capacity: Option<u32>,
+    /// The numbers of the staff users whose appointments these are.
+    #[schema(value_type = Vec<i64>)]
+    staff: &'a [StaffId],
+    /// The name of the time zone of its hours.
+    #[schema(value_type = String, example = "Europe/London")]
+    timezone: TimeZone,
+    /// Its opening hours: its own, or else those of the business. Null means always open.
+    opening_hours: Option<&'a OpeningHours>,
+}
+
+/// List the calendars
+///
+/// Calendars are those in which appointments are booked. Each booking type names one.
+#[utoipa::path(get, path = "/2.0/reference/calendars", tag = "reference", security(("bearer" = ["reference:read"])),
+    params(FieldsParameter),
+    responses((status = 200, description = "The calendars", body = Envelope<Vec<CalendarView<'static>>>)))]
+async fn list_calendars(call: Call) -> Result<Reply, ApiError> {
+    let business = &call.caller.business;
+    let shown: Vec<_> = business
+        .catalogue
+        .calendars
+        .iter()
+        .map(|calendar| CalendarView {
+            id: &calendar.id,
+            name: &calendar.name,
+            capacity: calendar.capacity,
+            staff: &calendar.staff,
+            timezone: business.time_zone(),
+            opening_hours: business.opening_hours(calendar),
+        })
+        .collect();
+    answer(&call, &shown)
 }
 
 /// An event that webhooks can be subscribed to.
