@@ -152,7 +152,7 @@ impl Legal {
         if !iban.is_empty() && !is_iban(iban) {
             errors.add("legal.bank.iban", "must be an IBAN");
         }
-        if !bic.is_empty() && !(matches!(bic.len(), 8 | 11) && bic.bytes().all(|byte| byte.is_ascii_alphanumeric())) {
+        if !bic.is_empty() && !is_bic(bic) {
             errors.add("legal.bank.bic", "must be a BIC of 8 or 11 letters and digits");
         }
     }
@@ -164,6 +164,11 @@ pub(crate) fn line_fault(text: &str) -> Option<String> {
         return Some("must be one line, without control characters".to_owned());
     }
     Line::check(text).err().map(|error| error.to_string())
+}
+
+/// Returns `true` if the text has the form of a BIC (ISO 9362).
+fn is_bic(text: &str) -> bool {
+    matches!(text.len(), 8 | 11) && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
 /// Returns `true` if the text has the form of an IBAN, and its check digits are right (ISO 13616).
