@@ -93,12 +93,12 @@ pub const EVENTS: &[Held] = &[
     held("vehicle", "vehicles", Erasure::Redacted),
     held("invoice", "invoices", Erasure::Redacted),
     held("review", "reviews", Erasure::Redacted),
+    held("call", "calls", Erasure::Redacted),
     withheld("blog", "written for publication", Erasure::Redacted),
     withheld("appointment", "of an area to come: none is recorded", Erasure::Redacted),
     withheld("order", "of an area to come: none is recorded", Erasure::Redacted),
     withheld("purchase", "of an area to come: none is recorded", Erasure::Redacted),
     withheld("deal", "of an area to come: none is recorded", Erasure::Redacted),
-    withheld("call", "of an area to come: none is recorded", Erasure::Redacted),
     withheld("vehicle_job", "of an area to come: none is recorded", Erasure::Redacted),
 ];
 

@@ -1,6 +1,6 @@
 //! Rules for the fields of records that go beyond their types and are the same for all areas.
 
-use forecourt_kernel::{Change, ContactId, InvalidValue, SiteId, StaffId, Timestamp, quoted};
+use forecourt_kernel::{Change, ContactId, InvalidValue, LeadId, SiteId, StaffId, Timestamp, VehicleId, quoted};
 use forecourt_reference::{TagChoice, TagResource};
 
 use crate::Business;
@@ -62,5 +62,19 @@ impl Change<Option<StaffId>, Rules<'_>> for i64 {
 impl Change<Option<ContactId>, Rules<'_>> for i64 {
     fn apply(self, stored: &mut Option<ContactId>, _: &Option<ContactId>, _: &Rules<'_>) {
         *stored = Some(ContactId::new(self));
+    }
+}
+
+/// A lead. Only storage can tell if it belongs to the business.
+impl Change<Option<LeadId>, Rules<'_>> for i64 {
+    fn apply(self, stored: &mut Option<LeadId>, _: &Option<LeadId>, _: &Rules<'_>) {
+        *stored = Some(LeadId::new(self));
+    }
+}
+
+/// A vehicle. Only storage can tell if it belongs to the business.
+impl Change<Option<VehicleId>, Rules<'_>> for i64 {
+    fn apply(self, stored: &mut Option<VehicleId>, _: &Option<VehicleId>, _: &Rules<'_>) {
+        *stored = Some(VehicleId::new(self));
     }
 }

@@ -52,6 +52,7 @@ areas! {
     forecourt_files reads [FileReader] writes [FileRegister], HoldsFiles::held_files as files: MemoryFileRegister;
     forecourt_invoices reads [InvoiceReader, ContactInvoiceReader] writes [InvoiceStore], HoldsInvoices::held_invoices as invoices: MemoryInvoices;
     forecourt_listings reads [ListingReader] writes [ListingStore], HoldsListings::held_listings as listings: MemoryListings;
+    forecourt_calls reads [CallReader, ContactCallReader] writes [CallStore], HoldsCalls::held_calls as calls: MemoryCalls;
     forecourt_reviews reads [ReviewReader, NamedReviewReader] writes [ReviewStore], HoldsReviews::held_reviews as reviews: MemoryReviews;
     forecourt_blogs reads [ArticleReader] writes [ArticleStore], HoldsArticles::held_articles as articles: MemoryArticles;
     forecourt_webhooks reads [WebhookReader] writes [WebhookStore, DeliveryQueue],

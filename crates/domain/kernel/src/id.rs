@@ -65,6 +65,8 @@ ids! {
     ContactNoteId;
     /// Identifies a vehicle, uniquely across businesses.
     VehicleId;
+    /// Identifies a telephone call, uniquely across businesses.
+    CallId;
     /// Identifies a site of a business; 0 is its main site.
     SiteId;
     /// Identifies a staff user of a business.

@@ -10,7 +10,7 @@
 //!
 //! 1. an entry of background work (`deletions`, a lease), which no transaction waits for;
 //! 2. subscriptions (`webhooks`), by business and id;
-//! 3. records that the request names or the erasure finds: contacts, leads, vehicles, invoices, test drives, other records; of
+//! 3. records that the request names or the erasure finds: contacts, calls, leads, vehicles, invoices, test drives, other records; of
 //!    one kind by id;
 //! 4. the business's counters (`counters`), by the first of them;
 //! 5. other rows of the business: those that refer to its records (`lead_vehicles`, `vehicle_facts`, `listings` and their like),
@@ -33,6 +33,7 @@ mod accounts;
 mod age;
 mod backlog;
 mod blogs;
+mod calls;
 mod cell;
 mod contacts;
 mod deletion_queue;
@@ -75,5 +76,6 @@ const OWNED_TABLES: &[&[owned::OwnedTable]] = &[
     blogs::OWNED_TABLES,
     listings::OWNED_TABLES,
     invoices::OWNED_TABLES,
+    calls::OWNED_TABLES,
     files::OWNED_TABLES,
 ];

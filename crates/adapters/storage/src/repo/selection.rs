@@ -70,6 +70,25 @@ impl Selection {
         self.conditions.push(condition);
     }
 
+    /// Selects records of which one of two columns has this value. Each is looked up by its own index.
+    pub(super) fn in_either(&mut self, columns: [&str; 2], value: Option<impl Into<Value> + Clone>) {
+        let Some(value) = value else {
+            return;
+        };
+        let mut either = Sql::new("id IN (");
+        for (number, column) in columns.into_iter().enumerate() {
+            let table = self.kind.table;
+            let union = if number == 0 { "" } else { " UNION ALL " };
+            either
+                .sql(&format!("{union}SELECT id FROM {table} WHERE business_id = "))
+                .bind(self.business.get())
+                .sql(" AND ");
+            either.append(is(column, value.clone()));
+        }
+        either.sql(")");
+        self.conditions.push(either);
+    }
+
     /// Selects records whose column has a number within a range.
     pub(super) fn within(&mut self, column: &str, range: Option<Range<i64>>) {
         let Some(Range { from, to }) = range else {

@@ -271,6 +271,9 @@ pub(in super::super) const OF_VEHICLES: &str = "substr(events.name, 1, 8) = 'veh
 /// The condition that an event is about an invoice: word for word that of the index `events_of_invoice`.
 pub(in super::super) const OF_INVOICES: &str = "substr(events.name, 1, 8) = 'invoice.'";
 
+/// The condition that an event is about a call: word for word that of the index `events_of_call`.
+pub(in super::super) const OF_CALLS: &str = "substr(events.name, 1, 5) = 'call.'";
+
 /// The condition that an event is about a contact: word for word that of the index `events_of_contact`.
 pub(in super::super) const OF_CONTACTS: &str = "substr(events.name, 1, 8) = 'contact.'";
 
