@@ -43,6 +43,8 @@ pub(crate) struct Operation {
     pub(crate) max_wait: Duration,
     /// The member that ends the path of the record that it creates.
     pub(crate) created: Created,
+    /// True if it may change a record that exists already instead of creating one. Then it honours `If-Match`.
+    pub(crate) may_change: bool,
     /// The kind of file that its body carries, if it does.
     pub(crate) upload: Option<Upload>,
     /// True if its body is XML, not JSON.
@@ -93,9 +95,10 @@ pub(crate) struct InvalidDeclaration(pub(crate) String, pub(crate) &'static str)
 pub(crate) type Declared<T> = Result<T, InvalidDeclaration>;
 
 impl Operation {
-    /// Returns true if it writes the record that its path names, or a part of it. Such an operation honours `If-Match`.
+    /// Returns true if it writes a record that exists: that which its path names, or a part of it. Such an operation honours
+    /// `If-Match`.
     pub(crate) fn writes_record(&self) -> bool {
-        self.method != Method::GET && self.path.contains('{')
+        self.may_change || (self.method != Method::GET && self.path.contains('{'))
     }
 
     pub(crate) fn summary(&self) -> OperationSummary {
@@ -132,6 +135,7 @@ impl Operation {
             handler,
             max_wait: Duration::ZERO,
             created: Created::Id,
+            may_change: false,
             upload: None,
             takes_xml: false,
             takes_body: declaration.request_body.is_some(),

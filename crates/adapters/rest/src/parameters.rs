@@ -4,6 +4,7 @@ use std::convert::Infallible;
 
 use forecourt_accounts::Caller;
 use forecourt_blogs::ArticleStatus;
+use forecourt_calls::{CallDirection, CallOutcome};
 use forecourt_contacts::WholeText;
 use forecourt_kernel::{
     ContactId, LeadId, Line, Money, Phone, Range, SiteId, StaffId, TextFilter, Timestamp, VehicleId,
@@ -243,6 +244,8 @@ kinds! {
     StockType => StockType { schemas::StockTypeParameter::schema(), |query, name, _| query.parsed(name) }
     StatusChoice => StatusChoice { schemas::VehicleStatusParameter::schema(), |query, name, _| query.parsed(name) }
     ArticleStatus => ArticleStatus { named::<Self>(), |query, name, _| query.parsed(name) }
+    CallDirection => CallDirection { named::<Self>(), |query, name, _| query.parsed(name) }
+    CallOutcome => CallOutcome { named::<Self>(), |query, name, _| query.parsed(name) }
     ReviewStatus => ReviewStatus { named::<Self>(), |query, name, _| query.parsed(name) }
     DeliveryStatus => DeliveryStatus {
         schemas::DeliveryStatusParameter::schema(),

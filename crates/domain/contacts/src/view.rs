@@ -461,6 +461,10 @@ pub struct ContactExport<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>, required = false))]
     invoices: Option<Vec<Box<RawValue>>>,
+    /// The calls with the contact. Absent without calls:read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>, required = false))]
+    calls: Option<Vec<Box<RawValue>>>,
     /// The documents kept with vehicles that the contact has offered, reserved or bought, each with its `vehicle`. Absent without
     /// vehicle-documents:read.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -515,7 +519,7 @@ pub struct ExportedEvent {
 }
 
 /// The parts of an export, each with the scope that reading it needs.
-const SECTIONS: [(&str, Scope); 13] = [
+const SECTIONS: [(&str, Scope); 14] = [
     ("leads", Scope::LeadsRead),
     ("notes", Scope::ContactNotesRead),
     ("leads.messages", Scope::LeadMessagesRead),
@@ -526,6 +530,7 @@ const SECTIONS: [(&str, Scope); 13] = [
     ("reservations", Scope::VehicleReserveRead),
     ("sales", Scope::VehicleSalesRead),
     ("invoices", Scope::InvoicesRead),
+    ("calls", Scope::CallsRead),
     ("documents", Scope::VehicleDocumentsRead),
     ("reviews", Scope::ReviewsRead),
     // Mails to a contact are replies to its enquiries.
@@ -559,6 +564,7 @@ impl<'a> ContactExport<'a> {
             reservations: section(Scope::VehicleReserveRead),
             sales: section(Scope::VehicleSalesRead),
             invoices: section(Scope::InvoicesRead),
+            calls: section(Scope::CallsRead),
             documents: section(Scope::VehicleDocumentsRead),
             reviews: section(Scope::ReviewsRead),
             mails: section(Scope::LeadMessagesRead),

@@ -1,6 +1,7 @@
 //! The operations, one module for each area of the contract.
 
 mod blogs;
+mod calls;
 mod contacts;
 mod events;
 mod leads;
@@ -50,6 +51,7 @@ pub(crate) const AREAS: &[Area] = &[
     contacts::AREA,
     vehicles::AREA,
     listings::AREA,
+    calls::AREA,
     blogs::AREA,
     reviews::AREA,
     webhooks::AREA,

@@ -3,6 +3,8 @@
 
 use forecourt_blogs::testing::an_article;
 use forecourt_blogs::{ArticleFilter, ArticleStatus, Publication};
+use forecourt_calls::testing::a_full_call;
+use forecourt_calls::{CallContent, CallDirection, CallFilter, CallOutcome};
 use forecourt_contacts::{ContactFilter, WholeText};
 use forecourt_dealership::ReadSession;
 use forecourt_kernel::{
@@ -23,7 +25,7 @@ use crate::fleet::{a_full_vehicle, a_vehicle};
 use crate::installation::{Installation, both_engines};
 use crate::samples::{a_contact, at};
 
-both_engines!(leads, contacts, vehicles, articles, reviews);
+both_engines!(leads, contacts, vehicles, articles, reviews, calls);
 
 /// The places, apart from the list's index, where a filter's records are found, and the way to set it.
 type Case<F> = (Vec<String>, Box<dyn Fn(&mut F) + Send + Sync>);
@@ -363,6 +365,65 @@ async fn reviews(installation: Installation) {
         index: "reviews_list",
         tables: &["reviews"],
         read: read!(|reader, business, filter: ReviewFilter, request| reader.reviews(business, filter, request)),
+    };
+    list.check(&installation, business, &cases).await;
+}
+
+async fn calls(installation: Installation) {
+    let (installation, business) = listening(installation).await;
+    let mut session = installation.begin().await;
+    for number in 0..9 {
+        let call = CallContent {
+            external_id: number.to_string(),
+            ..a_full_call()
+        };
+        session.insert_call(business, call, at(number)).await.unwrap();
+    }
+    session.commit().await.unwrap();
+    let CallFilter {
+        site: _,
+        direction: _,
+        outcome: _,
+        contact: _,
+        lead: _,
+        vehicle: _,
+        staff: _,
+        from: _,
+        to: _,
+        number: _,
+        provider: _,
+        external_id: _,
+        tracking: _,
+        started: _,
+        created: _,
+        updated: _,
+    } = CallFilter::default();
+    let cases: Vec<Case<CallFilter>> = vec![
+        case::<CallFilter>(&[], |filter| filter.site = Some(SiteId::new(0))),
+        case::<CallFilter>(&[], |filter| filter.direction = Some(CallDirection::In)),
+        case::<CallFilter>(&[], |filter| filter.outcome = Some(CallOutcome::Missed)),
+        case::<CallFilter>(&["calls_contact"], |filter| filter.contact = Some(ContactId::new(1))),
+        case::<CallFilter>(&["calls_lead"], |filter| filter.lead = Some(LeadId::new(1))),
+        case::<CallFilter>(&["calls_vehicle"], |filter| filter.vehicle = Some(VehicleId::new(1))),
+        case::<CallFilter>(&[], |filter| filter.staff = Some(StaffId::new(1))),
+        case::<CallFilter>(&["calls_from"], |filter| filter.from = phone()),
+        case::<CallFilter>(&["calls_to"], |filter| filter.to = phone()),
+        case::<CallFilter>(&["calls_from", "calls_to"], |filter| filter.number = phone()),
+        case::<CallFilter>(&["calls_provider"], |filter| filter.provider = Some("board".to_owned())),
+        case::<CallFilter>(&["calls_external_id", "calls_reported"], |filter| {
+            filter.external_id = Some("c-1".to_owned());
+        }),
+        case::<CallFilter>(&["calls_tracking"], |filter| {
+            filter.tracking = Some("spring".to_owned())
+        }),
+        case::<CallFilter>(&["calls_started"], |filter| filter.started = lately()),
+        case::<CallFilter>(&[], |filter| filter.created = lately()),
+        case::<CallFilter>(&[], |filter| filter.updated = lately()),
+    ];
+    let list: List<CallFilter> = List {
+        index: "calls_list",
+        tables: &["calls"],
+        read: read!(|reader, business, filter: CallFilter, request| reader.calls(business, filter, request)),
     };
     list.check(&installation, business, &cases).await;
 }

@@ -593,6 +593,7 @@ fn no_scan(statement: &str, plan: &str) {
         "webhook_deliveries",
         "events",
         "reviews",
+        "calls",
         "articles",
         "counters",
     ] {

@@ -11,6 +11,7 @@
 mod accounts;
 mod backlog;
 mod blogs;
+mod calls;
 mod contacts;
 mod crowd;
 mod deliveries;

@@ -7,6 +7,7 @@ use std::fmt::Debug;
 
 use forecourt_accounts::Business;
 use forecourt_blogs::{ArticleBody, ArticleHead, Publication};
+use forecourt_calls::CallContent;
 use forecourt_contacts::ContactDraft;
 use forecourt_invoices::InvoiceContent;
 use forecourt_leads::LeadDraft;
@@ -61,6 +62,7 @@ async fn documents_are_stored_in_their_pinned_form(installation: Installation) {
     let invoice: InvoiceContent = pinned(form!("invoice"));
     let (head, body): (ArticleHead, ArticleBody) = (pinned(form!("article_head")), pinned(form!("article_body")));
     let review: ReviewContent = pinned(form!("review"));
+    let call: CallContent = pinned(form!("call"));
     let drive: TestDriveContent = pinned(form!("drive"));
     let document: VehicleDocumentContent = pinned(form!("document"));
 
@@ -79,6 +81,7 @@ async fn documents_are_stored_in_their_pinned_form(installation: Installation) {
         .await
         .unwrap()
         .id;
+    let stored_call = session.insert_call(id, call.clone(), at(0)).await.unwrap().id;
     let code = DriveCode::stored("AAAA2222".into());
     session
         .insert_drive(id, stored_vehicle, code.clone(), drive.clone())
@@ -101,6 +104,7 @@ async fn documents_are_stored_in_their_pinned_form(installation: Installation) {
         ("vehicles", "document", form!("vehicle")),
         ("invoices", "document", form!("invoice")),
         ("reviews", "document", form!("review")),
+        ("calls", "document", form!("call")),
         ("vehicle_drives", "document", form!("drive")),
         ("vehicle_documents", "document", form!("document")),
         ("businesses", "settings", form!("settings")),
@@ -140,6 +144,7 @@ async fn documents_are_stored_in_their_pinned_form(installation: Installation) {
     assert_eq!((article.head, article.body), (head, body));
     let found = reader.review(id, stored_review).await.unwrap().unwrap();
     assert_eq!((found.content, found.data), (review, data));
+    assert_eq!(reader.call(id, stored_call).await.unwrap().unwrap().content, call);
     let found = reader.drive(id, stored_vehicle, &code).await.unwrap().unwrap();
     assert_eq!(found.content, drive);
     let found = reader

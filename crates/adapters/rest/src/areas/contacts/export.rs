@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use forecourt_calls::{CallId, FullCall};
 use forecourt_contacts::{self as contacts, ContactExport};
 use forecourt_dealership::ReadSession;
 use forecourt_invoices::{InvoiceId, InvoiceView};
@@ -36,7 +37,7 @@ pub(super) fn operations() -> Declared<Vec<Operation>> {
 ///
 /// Answers a data subject's access request with one document. It has the record with all its notes, its follow-blocks, linked
 /// leads with their messages and notes, and vehicles. It also has test drives with their signatures, reservations, sales,
-/// invoices, documents, reviews under the contact's name, mails that wait to be sent to it, and past events. Data that the key
+/// invoices, calls, documents, reviews under the contact's name, mails that wait to be sent to it, and past events. Data that the key
 /// may not read is left out, and named in `omitted`.
 #[utoipa::path(get, path = "/2.0/contacts/{id}/export", tag = "contacts", security(("bearer" = ["contacts:read"])),
     params(IdParameter, FieldsParameter),
@@ -96,6 +97,7 @@ enum Section {
     Reservations,
     Sales,
     Invoices,
+    Calls,
     Documents,
     Reviews,
     Mails,
@@ -104,7 +106,7 @@ enum Section {
 
 impl Section {
     /// The sections that are not part of another.
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 12] = [
         Self::Notes,
         Self::Leads,
         Self::Vehicles,
@@ -112,6 +114,7 @@ impl Section {
         Self::Reservations,
         Self::Sales,
         Self::Invoices,
+        Self::Calls,
         Self::Documents,
         Self::Reviews,
         Self::Mails,
@@ -130,6 +133,7 @@ impl Section {
             Self::Reservations => &["reservations"],
             Self::Sales => &["sales"],
             Self::Invoices => &["invoices"],
+            Self::Calls => &["calls"],
             Self::Documents => &["documents"],
             Self::Reviews => &["reviews"],
             Self::Mails => &["mails"],
@@ -308,6 +312,11 @@ impl Export {
                 let invoices = session.contact_invoices(business, contact, after).await?;
                 let last = invoices.last().map(|invoice| invoice.id.get());
                 part(last, invoices.iter().map(InvoiceView::from))
+            }
+            Section::Calls => {
+                let calls = session.contact_calls(business, contact, CallId::new(after)).await?;
+                let last = calls.last().map(|call| call.id.get());
+                part(last, calls.iter().map(FullCall::from))
             }
             Section::Reviews => {
                 let after = ReviewId::new(after);
