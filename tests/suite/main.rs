@@ -21,6 +21,7 @@ mod blogs;
 mod bodies;
 mod bounds;
 mod business_file;
+mod calls;
 mod cells;
 mod check_order;
 mod clocks;

@@ -98,6 +98,12 @@ async fn marked(shop: &Shop) -> Marked {
     let photo = json!({"file": base64(&jpeg(40, 30)), "filename": format!("{NAME}.jpg")});
     let photo = send(api, "photo", &format!("{drives}/photo"), &photo).await["url"].take();
 
+    let call = json!({
+        "direction": "in", "from": MOBILE, "started": 1_767_225_600, "outcome": "answered", "transcript": telling(),
+        "summary": telling(), "notes": telling(), "recording_url": format!("https://calls.example/{NAME}.mp3").replace(' ', "-"),
+    });
+    send(api, "call", "/2.0/calls", &call).await;
+
     let review = json!({"name": NAME.to_uppercase(), "review": telling(), "rating": 5});
     send(api, "review", "/2.0/reviews", &review).await;
     Marked {
@@ -180,6 +186,8 @@ async fn an_export_has_every_section(engine: Engine) {
     assert!(signature.starts_with("data:image/png"), "{signature}");
     assert_eq!(drive["photo"].as_array().unwrap().len(), 1);
     assert_eq!(one("reviews")["review"], json!(telling()));
+    let call = one("calls");
+    assert_eq!((&call["contact"], &call["transcript"]), (&who.id, &json!(telling())));
     assert!(!section("events").is_empty());
     assert!(!export.to_string().contains("Bea Plain") && !export.to_string().contains("Not hers"));
 
@@ -211,6 +219,7 @@ async fn an_export_shows_what_the_key_may_read(engine: Engine) {
         ("sales", "vehicle-sales:read"),
         ("invoices", "invoices:read"),
         ("documents", "vehicle-documents:read"),
+        ("calls", "calls:read"),
         ("reviews", "reviews:read"),
         ("mails", "lead-messages:read"),
     ];

@@ -35,6 +35,3 @@ CREATE INDEX calls_external_id ON calls (business_id, external_id) WHERE externa
 
 -- A telephone system reports one call under one id, however often.
 CREATE UNIQUE INDEX calls_reported ON calls (business_id, external_id, provider);
-
--- Calls are deleted by their age, if the business says so.
-CREATE INDEX calls_started ON calls (business_id, started);

@@ -162,6 +162,10 @@ async fn a_write_honours_if_match(engine: Engine) {
     let mut findings = Findings::default();
     let position = async || api.get("/2.0/events?cursor=latest").await.json()["meta"]["position"].take();
     for operation in &here.document.operations {
+        // A call that the telephone system has reported before is changed by the operation that creates calls.
+        if operation.name == "POST /2.0/calls" {
+            continue;
+        }
         let is_conditional = operation.writes() && operation.is_of_record();
         let responses = operation.declared["responses"].as_object().unwrap();
         let declared = (operation.takes("If-Match"), responses.contains_key("412"));

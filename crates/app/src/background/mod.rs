@@ -6,6 +6,7 @@
 
 mod assessments;
 mod backlog;
+mod call_retention;
 mod checkup;
 mod deletions;
 mod due;
@@ -33,6 +34,7 @@ use tokio::{task::JoinSet, time};
 use crate::{counted_mailer, output::chain, settings::Settings, shutdown::Shutdown};
 use assessments::Assessments;
 use backlog::BacklogGauges;
+use call_retention::CallRetention;
 use checkup::Checkup;
 use deletions::Deletions;
 use due::Due;
@@ -106,6 +108,7 @@ impl Background {
         jobs.add(MailSending::new(ports), ports, shutdown);
         jobs.add(Assessments::new(ports), ports, shutdown);
         jobs.add(Housekeeping::new(ports), ports, shutdown);
+        jobs.add(CallRetention::new(ports), ports, shutdown);
         jobs.add(StoringKeyUses::new(ports), ports, shutdown);
         jobs.add(MailSpool::new(ports), ports, shutdown);
         jobs.add(Deletions::new(ports), ports, shutdown);

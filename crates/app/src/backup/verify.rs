@@ -487,6 +487,7 @@ async fn read_each(database: &dyn Database, business: BusinessId) -> Vec<(&'stat
         .await
         .map(drop);
     let reviews = session.reviews(business, &Default::default(), &page).await.map(drop);
+    let calls = session.calls(business, &Default::default(), &page).await.map(drop);
     let webhooks = session.webhooks(business, &page).await.map(drop);
     let events = session
         .events(business, &Default::default(), EventSequence(0), page.per_page)
@@ -500,6 +501,7 @@ async fn read_each(database: &dyn Database, business: BusinessId) -> Vec<(&'stat
         ("listings", listings),
         ("articles", articles),
         ("reviews", reviews),
+        ("calls", calls),
         ("webhooks", webhooks),
         ("events", events),
     ]

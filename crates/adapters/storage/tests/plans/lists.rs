@@ -416,7 +416,7 @@ async fn calls(installation: Installation) {
         case::<CallFilter>(&["calls_tracking"], |filter| {
             filter.tracking = Some("spring".to_owned())
         }),
-        case::<CallFilter>(&["calls_started"], |filter| filter.started = lately()),
+        case::<CallFilter>(&[], |filter| filter.started = lately()),
         case::<CallFilter>(&[], |filter| filter.created = lately()),
         case::<CallFilter>(&[], |filter| filter.updated = lately()),
     ];
