@@ -78,7 +78,7 @@ async fn a_call_of_little_has_every_default(engine: Engine) {
     let full: BTreeSet<&String> = made.as_object().unwrap().keys().collect();
     let simple = shop.api.list(CALLS).await.items.remove(0);
     let simple: BTreeSet<&String> = simple.as_object().unwrap().keys().collect();
-    let left: Vec<&&String> = full.difference(&simple).collect();
+    let left: Vec<&str> = full.difference(&simple).map(|member| member.as_str()).collect();
     assert_eq!(left, ["notes", "recording_url", "summary", "transcript", "version"]);
     shop.api.delete(&path).await.ok();
     shop.api.get(&path).await.refused(404, "call_not_found");
@@ -303,7 +303,7 @@ async fn a_call_reported_twice_is_one(engine: Engine) {
         request.json(body).send().await
     };
     let refused = at("\"1\"", &named(&json!({"notes": "x"}))).await;
-    assert_eq!(refused.refused(412, "precondition_failed")["version"], 2);
+    assert_eq!(refused.refused(412, "precondition_failed")["details"]["version"], 2);
     at("2", &named(&json!({}))).await.invalid(&["If-Match"]);
     assert_eq!(at("\"2\"", &named(&json!({"notes": "x"}))).await.ok()["notes"], "x");
     // It is judged as on creation.

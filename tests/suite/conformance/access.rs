@@ -47,10 +47,7 @@ async fn an_operation_needs_its_scope_alone(engine: Engine) {
             clients.insert(scope, here.shop.client(scope).await);
         }
     }
-    clients.insert(
-        "calls:read,search:wildcard",
-        here.shop.client("calls:read,search:wildcard").await,
-    );
+    clients.insert("search:wildcard", here.shop.client("search:wildcard").await);
     clients.insert("none", here.shop.client("none").await);
     let mut findings = Findings::default();
     for operation in here.document.guarded() {
@@ -77,7 +74,7 @@ async fn an_operation_needs_its_scope_alone(engine: Engine) {
 
 async fn a_scope_comes_before_the_request(engine: Engine) {
     let here = Conformance::open(engine).await;
-    let client = here.shop.client("calls:read").await;
+    let client = here.shop.client("search:wildcard").await;
     let mut findings = Findings::default();
     for operation in here.document.guarded() {
         for id in ["1", "nonsense"] {

@@ -20,6 +20,7 @@ const UNDECLARED: &[&str] = &[
     "must be the id of",
     "in the future",
     "today or later",
+    "must not be before",
     "below the offer",
     "decimals",
     "address",

@@ -120,10 +120,10 @@ impl Operation {
         queries.map(|parameter| (parameter["name"].as_str().unwrap(), parameter))
     }
 
-    /// Returns the status of its success.
+    /// Returns the status of its success; of an operation that creates or changes a record, that of the creation.
     pub(crate) fn success(&self) -> &str {
         let responses = self.declared["responses"].as_object().unwrap();
-        let found = responses.keys().find(|status| status.starts_with("20"));
+        let found = responses.keys().filter(|status| status.starts_with("20")).max();
         found.unwrap_or_else(|| panic!("{} declares no success", self.name))
     }
 

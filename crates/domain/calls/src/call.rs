@@ -219,7 +219,7 @@ forecourt_kernel::fields! {
     /// Site of the business; 0 means none.
     site: i64 => SiteId;
     /// in or out.
-    direction: CallDirection => CallDirection, rule is_given;
+    direction: #[cfg_attr(feature = "openapi", schema(value_type = CallDirection))] CallDirection => CallDirection, rule is_given;
     /// The caller's number, in international format or as a number of the business's country; empty where it is withheld.
     from: PhoneLine => String;
     /// The number that was called, in the same forms.
@@ -234,7 +234,7 @@ forecourt_kernel::fields! {
     /// Id of the staff user who talked.
     staff: i64 => Option<StaffId>;
     /// The moment at which it began, epoch seconds.
-    started: CallMoment => Timestamp, rule is_given;
+    started: #[cfg_attr(feature = "openapi", schema(value_type = CallMoment))] CallMoment => Timestamp, rule is_given;
     /// The moment at which it was answered.
     answered: CallMoment => Option<Timestamp>;
     /// The moment at which it ended.
