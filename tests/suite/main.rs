@@ -81,6 +81,7 @@ mod operations_guide;
 mod outage;
 mod outgoing;
 mod pages;
+mod papers;
 mod people;
 mod prove_history;
 mod prove_power_loss;

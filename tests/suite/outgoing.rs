@@ -17,12 +17,12 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 /// The time within which every server obeys the switch, for a busy machine.
 const OBEYED: Duration = Duration::from_secs(20);
 
-async fn switch<const N: usize>(shop: &Shop, arguments: [&str; N]) -> Value {
+pub(crate) async fn switch<const N: usize>(shop: &Shop, arguments: [&str; N]) -> Value {
     let arguments = ["outgoing"].into_iter().chain(arguments).chain(["--json"]);
     shop.installation().run(arguments).await.json()
 }
 
-async fn until_held(server: &Server, held: bool) {
+pub(crate) async fn until_held(server: &Server, held: bool) {
     let line = format!("\nforecourt_outgoing_held {}\n", u8::from(held));
     wait_for("the switch is obeyed", OBEYED, async || {
         server.admin().get("/metrics").await.text().contains(&line)

@@ -8,6 +8,7 @@ pub(crate) fn mail_kinds() -> Vec<&'static MailKind> {
         forecourt_leads::MAILS,
         forecourt_contacts::MAILS,
         forecourt_vehicles::MAILS,
+        forecourt_billing::MAILS,
         forecourt_webhooks::MAILS,
     ];
     areas.concat()

@@ -2,8 +2,10 @@
 
 use forecourt_blogs::ArticleError;
 use forecourt_dealership::{Database, Session};
+use forecourt_invoices::InvoiceError;
 use forecourt_kernel::StoreError;
 use forecourt_leads::LeadError;
+use forecourt_orders::OrderError;
 
 /// The number of runs after which a unit of work that conflicts with others fails.
 const ATTEMPTS: usize = 5;
@@ -39,7 +41,7 @@ macro_rules! unit_errors {
     )+};
 }
 
-unit_errors!(LeadError ArticleError);
+unit_errors!(LeadError ArticleError InvoiceError OrderError);
 
 /// Runs `work` in a transaction and commits it. Runs it again, a bounded number of times, if it conflicts with another one.
 ///

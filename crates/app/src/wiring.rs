@@ -22,7 +22,9 @@ use forecourt_lead_ai::{Budgeted, DailyBudget, OpenAi, OpenAiConfig, Rules, Unus
 use forecourt_leads::Analyst;
 use forecourt_listings::FileAddresses;
 use forecourt_mail::{InvalidSender, InvalidSmtpUrl, MessageBuilder, SmtpMailer, SpoolMailer};
+use forecourt_pdf::PdfPrinter;
 use forecourt_pictures::Pictures;
+use forecourt_print::{PrintError, Printer};
 use forecourt_redis::{InvalidRedisUrl, RedisRateCounters};
 use forecourt_rest::{EventNotifier, Metrics, MetricsUnavailable, OperationSummary, Running};
 use forecourt_storage::{
@@ -116,6 +118,9 @@ pub(crate) enum WiringError {
     /// The model that reads conversations cannot be called.
     #[error("FORECOURT_LEAD_AI_URL or FORECOURT_LEAD_AI_KEY cannot be used")]
     LeadAi(#[source] UnusableEndpoint),
+    /// The faces of printed documents cannot be read.
+    #[error("documents cannot be printed")]
+    Printer(#[source] PrintError),
     /// There is no thread for pictures.
     #[error("pictures cannot be made")]
     Pictures(#[source] io::Error),
@@ -525,6 +530,14 @@ pub(crate) fn pictures() -> Result<Arc<dyn PictureMaker>, WiringError> {
     Ok(Arc::new(Pictures::start().map_err(WiringError::Pictures)?))
 }
 
+/// Returns the printer of documents.
+///
+/// # Errors
+/// [`WiringError::Printer`].
+fn printer() -> Result<Arc<dyn Printer>, WiringError> {
+    Ok(Arc::new(PdfPrinter::new().map_err(WiringError::Printer)?))
+}
+
 /// Collects metrics, if they can be read.
 ///
 /// # Errors
@@ -584,6 +597,7 @@ pub(crate) fn listen(
         hasher: Arc::new(Argon2idHasher),
         files: files(settings)?,
         pictures: pictures()?,
+        printer: printer()?,
     };
     forecourt_rest::start(config, ports).map_err(|source| WiringError::Listen {
         addresses: addresses(settings.bind, settings.admin_bind),

@@ -12,6 +12,7 @@ use super::probes::{bodies, probes};
 const UNDECLARED: &[&str] = &[
     "names ",
     "no such",
+    "must be an appraisal with an offer",
     "is none of the options",
     "telephone number",
     "ISO country code",

@@ -113,6 +113,10 @@ async fn every_faulty_member_is_reported_at_once(engine: Engine) {
         let required = schema["required"].as_array().into_iter().flatten();
         let required = required.map(|name| name.as_str().unwrap().to_owned());
         let expected: BTreeSet<String> = body.keys().cloned().chain(required).collect();
+        if expected.is_empty() {
+            // Every value of such a body is taken, or refused for its meaning.
+            continue;
+        }
         findings.expect(&operation.name, "all members", seen, expected);
     }
     findings.assert(30);

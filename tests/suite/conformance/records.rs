@@ -18,12 +18,17 @@ harness::both_engines! {
 static ADDRESSES: AtomicU64 = AtomicU64::new(0);
 
 /// Returns the members of an operation's body that differ from the document's example. The text `@` and the path of a list
-/// stands for the id of a new record of it.
+/// stands for the id of a new record of it, `@for-sale` for that of a vehicle for sale.
 pub(super) fn overrides(operation: &str) -> Value {
     match operation {
         "POST /2.0/leads/{id}/vehicles" => json!({"vehicle": "@/2.0/vehicles"}),
         "POST /2.0/vehicles/{id}/reserve" | "POST /2.0/vehicles/{id}/sale" => json!({"customer": "@/2.0/contacts"}),
         "POST /2.0/vehicles/{id}/test-drives" => json!({"contact": "@/2.0/contacts"}),
+        "POST /2.0/invoices" | "POST /2.0/orders" | "PATCH /2.0/orders/{id}" => json!({"customer": "@/2.0/contacts"}),
+        // Everything is left to pay, then everything is paid, and a part of it is to be refunded.
+        "POST /2.0/invoices/{id}/issue" => json!({"payment": null}),
+        "POST /2.0/invoices/{id}/payments" => json!({"amount": null}),
+        "POST /2.0/invoices/{id}/refunds" => json!({"amount": 10}),
         _ => json!({}),
     }
 }
@@ -34,6 +39,9 @@ fn record(path: &str) -> Value {
         json!({"type": "appraisal"})
     } else if path.contains("/login/") {
         json!({"login": true, "email": "#"})
+    } else if path.ends_with("/finance-invoice") {
+        json!({"finance": {"provider": "@/2.0/contacts", "amount": 100},
+            "lines": [{"type": "vehicle", "vehicle": "@for-sale", "gross": 9_000}]})
     } else {
         json!({})
     }
@@ -53,12 +61,28 @@ fn before(operation: &str) -> &'static [&'static str] {
         "GET /2.0/vehicles/{id}/sale" | "DELETE /2.0/vehicles/{id}/sale" | "POST /2.0/vehicles/{id}/handover" => {
             &["POST /2.0/vehicles/{id}/sale"]
         }
+        "POST /2.0/invoices/{id}/payments"
+        | "POST /2.0/invoices/{id}/credit"
+        | "POST /2.0/invoices/{id}/finance-invoice"
+        | "POST /2.0/invoices/{id}/send" => &["POST /2.0/invoices/{id}/issue"],
+        "POST /2.0/invoices/{id}/refunds" => &["POST /2.0/invoices/{id}/payments", "POST /2.0/invoices/{id}/credit"],
+        "POST /2.0/orders/{id}/convert" | "POST /2.0/orders/{id}/send" => &["POST /2.0/orders/{id}/issue"],
         "GET /2.0/vehicles/{id}/test-drives/active"
         | "POST /2.0/vehicles/{id}/test-drives/email"
         | "POST /2.0/vehicles/{id}/test-drives/end"
         | "POST /2.0/vehicles/{id}/test-drives/esign"
         | "POST /2.0/vehicles/{id}/test-drives/photo" => &["POST /2.0/vehicles/{id}/test-drives"],
         _ => &[],
+    }
+}
+
+/// Adds an operation to `steps`, after those that come before it.
+fn add_step(name: &'static str, steps: &mut Vec<&'static str>) {
+    for earlier in before(name) {
+        add_step(earlier, steps);
+    }
+    if !steps.contains(&name) {
+        steps.push(name);
     }
 }
 
@@ -76,6 +100,8 @@ enum Origin {
     Answer(&'static str, &'static str),
     /// A vehicle after this operation.
     Vehicle(&'static str),
+    /// The number 1, of the part of the record that this operation adds to it.
+    Part(&'static str),
     /// One of the words that the path declares.
     Word,
 }
@@ -86,6 +112,7 @@ fn origin(path: &str) -> Option<Origin> {
         "/2.0/webhooks/{id}/deliveries/{delivery_id}" => {
             Some(Origin::Answer("POST /2.0/webhooks/{id}/ping", "delivery_id"))
         }
+        "/2.0/invoices/{id}/payments/{payment_id}" => Some(Origin::Part("POST /2.0/invoices/{id}/payments")),
         "/2.0/listings/{id}" => Some(Origin::Vehicle("PUT /2.0/vehicles/{id}/channels")),
         "/2.0/feeds/{name}" => Some(Origin::Word),
         _ => None,
@@ -202,10 +229,13 @@ impl Maker<'_> {
         self.on(list, &values).await
     }
 
-    /// Performs operations on a record, each with those that come before it.
+    /// Performs operations on a record, each after those that come before it, and each once.
     async fn steps(&self, names: &[&'static str], values: &Values) {
+        let mut steps = Vec::new();
         for name in names {
-            Box::pin(self.steps(before(name), values)).await;
+            add_step(name, &mut steps);
+        }
+        for name in steps {
             self.perform(name, values).await;
         }
     }
@@ -241,6 +271,11 @@ impl Maker<'_> {
                     let vehicle = Box::pin(self.values("/2.0/vehicles/{id}", first)).await;
                     self.perform(name, &vehicle).await;
                     vehicle[0].1.clone()
+                }
+                Some(Origin::Part(name)) => {
+                    self.steps(before(name), &values).await;
+                    self.perform(name, &values).await;
+                    "1".to_owned()
                 }
                 Some(Origin::Word) => {
                     let declared = &self.document.json["paths"][&prefix]["get"]["parameters"][0]["schema"];
@@ -286,17 +321,36 @@ impl Maker<'_> {
     async fn referring(&self, members: &Value) -> Map<String, Value> {
         let mut found = Map::new();
         for (name, value) in members.as_object().unwrap() {
-            let value = match value.as_str() {
-                Some("#") => json!(format!("ann{}@example.com", ADDRESSES.fetch_add(1, Ordering::Relaxed))),
-                Some(text) if text.starts_with('@') => {
-                    let id = Box::pin(self.created(&text[1..], &Values::new(), &json!({}))).await;
-                    json!(id.parse::<i64>().unwrap())
-                }
-                _ => value.clone(),
-            };
-            found.insert(name.clone(), value);
+            found.insert(name.clone(), Box::pin(self.referring_value(value)).await);
         }
         found
+    }
+
+    async fn referring_value(&self, value: &Value) -> Value {
+        match value {
+            Value::String(text) if text == "#" => {
+                json!(format!("ann{}@example.com", ADDRESSES.fetch_add(1, Ordering::Relaxed)))
+            }
+            Value::String(text) if text == "@for-sale" => {
+                let publish = "PUT /2.0/vehicles/{id}/channels";
+                let vehicle = Box::pin(self.values("/2.0/vehicles/{id}", &json!({}))).await;
+                Box::pin(self.perform(publish, &vehicle)).await;
+                json!(vehicle[0].1.parse::<i64>().unwrap())
+            }
+            Value::String(text) if text.starts_with('@') => {
+                let id = Box::pin(self.created(&text[1..], &Values::new(), &json!({}))).await;
+                json!(id.parse::<i64>().unwrap())
+            }
+            Value::Object(_) => Value::Object(Box::pin(self.referring(value)).await),
+            Value::Array(items) => {
+                let mut found = Vec::new();
+                for item in items {
+                    found.push(Box::pin(self.referring_value(item)).await);
+                }
+                found.into()
+            }
+            _ => value.clone(),
+        }
     }
 }
 

@@ -143,6 +143,7 @@ mod tests {
             connection.execute_batch(&sql).unwrap();
         }
         let business = "INSERT INTO businesses
+                (id, tag, name, email, country, website, verified, state, plan, api_access, settings, catalogue, created, updated, deleted)
             VALUES (1, 'a', 'A', '', 'GB', '', 0, 'active', 'scale', 1, '', '', 0, 0, NULL)";
         connection.execute_batch(business).unwrap();
         let counters = "INSERT INTO counters VALUES (1, 'leads', 0, 0, 0, 0, 0), (1, 'events', 0, 0, 0, 0, 0)";

@@ -52,11 +52,16 @@ pub(super) fn remedy(from: Layer<'_>, to: Layer<'_>, for_tests: bool) -> Option<
 fn domain_may_depend(from: &str, to: &str) -> bool {
     match (from, to) {
         ("kernel", _) => false,
-        ("files" | "html" | "reference", to) => to == "kernel",
+        ("files" | "html" | "print" | "reference", to) => to == "kernel",
         ("accounts", to) => matches!(to, "kernel" | "reference"),
         // This crate names all stores together.
         ("dealership", _) => true,
         ("listings", "vehicles") | ("vehicles", "files" | "invoices") => true,
-        (_, to) => matches!(to, "kernel" | "html" | "accounts" | "reference"),
+        ("contacts" | "vehicles" | "invoices" | "orders" | "purchases" | "sales", "billing") => true,
+        // A call makes leads and moves them, as a listing follows its vehicle.
+        ("calls", "leads") => true,
+        // The use cases that span these areas.
+        ("sales", to) if matches!(to, "vehicles" | "invoices" | "orders" | "purchases") => true,
+        (_, to) => matches!(to, "kernel" | "html" | "accounts" | "print" | "reference"),
     }
 }

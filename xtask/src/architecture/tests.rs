@@ -16,13 +16,17 @@ fn arrows_point_inwards() {
     const VEHICLES: &str = "crates/domain/vehicles";
     const LISTINGS: &str = "crates/domain/listings";
     const INVOICES: &str = "crates/domain/invoices";
+    const ORDERS: &str = "crates/domain/orders";
+    const BILLING: &str = "crates/domain/billing";
+    const SALES: &str = "crates/domain/sales";
+    const PRINT: &str = "crates/domain/print";
     const DEALERSHIP: &str = "crates/domain/dealership";
     const STORAGE: &str = "crates/adapters/storage";
     const REST: &str = "crates/adapters/rest";
     const NET: &str = "crates/shared/net";
     const APP: &str = "crates/app";
     // Each layer with its allowed and its forbidden dependencies.
-    let rules: [(&str, &[&str], &[&str]); 14] = [
+    let rules: [(&str, &[&str], &[&str]); 17] = [
         (KERNEL, &[], &[REFERENCE, ACCOUNTS, LEADS, STORAGE]),
         (REFERENCE, &[KERNEL], &[ACCOUNTS, LEADS]),
         (ACCOUNTS, &[KERNEL, REFERENCE], &[LEADS]),
@@ -34,7 +38,10 @@ fn arrows_point_inwards() {
         (LEADS, &["dev:crates/domain/vehicles"], &["dev:crates/adapters/storage"]),
         (VEHICLES, &[INVOICES], &[LISTINGS]),
         (LISTINGS, &[KERNEL, VEHICLES], &[INVOICES]),
-        (INVOICES, &[KERNEL], &[VEHICLES]),
+        (INVOICES, &[KERNEL, BILLING, PRINT], &[VEHICLES, ORDERS]),
+        (BILLING, &[KERNEL, ACCOUNTS, PRINT], &[INVOICES, VEHICLES]),
+        (SALES, &[BILLING, VEHICLES, INVOICES, ORDERS], &[LEADS, STORAGE]),
+        (PRINT, &[KERNEL], &[ACCOUNTS, REFERENCE, INVOICES]),
         (DEALERSHIP, &[LEADS, VEHICLES, LISTINGS, INVOICES, ACCOUNTS], &[STORAGE]),
         (
             REST,

@@ -10,12 +10,13 @@ use crate::process;
 use crate::scratch::Scratch;
 
 /// Files of the repository in the archive, with their names there.
-const DOCUMENTS: [(&str, &str); 5] = [
+const DOCUMENTS: [(&str, &str); 6] = [
     ("README.md", "README.md"),
     ("docs/CHANGELOG.md", "CHANGELOG.md"),
     ("docs/openapi.json", "openapi.json"),
     ("docs/licenses/MIT.txt", "licenses/MIT.txt"),
     ("docs/licenses/Apache-2.0.txt", "licenses/Apache-2.0.txt"),
+    ("docs/licenses/OFL-1.1.txt", "licenses/OFL-1.1.txt"),
 ];
 
 /// Shells with completions, and the names of their scripts.

@@ -5,11 +5,11 @@ use std::{
     time::{Duration, UNIX_EPOCH},
 };
 
-use forecourt_kernel::{Clock, Mail, MailError, Random, Timestamp};
+use forecourt_kernel::{AttachmentsTooLarge, Clock, Mail, MailError, Random, Timestamp};
 use lettre::{
     Address, Message,
     message::{
-        Mailbox,
+        Attachment as AttachmentPart, Mailbox, MultiPart, SinglePart,
         header::{ContentType, MIME_VERSION_1_0},
     },
 };
@@ -73,11 +73,14 @@ impl MessageBuilder {
         if let Some(continued) = mail.in_reply_to.as_deref().and_then(|id| self.message_id(id)) {
             builder = builder.in_reply_to(continued.clone()).references(continued);
         }
-        let message = builder
-            .header(MIME_VERSION_1_0)
-            .header(ContentType::TEXT_PLAIN)
-            .body(plain_text(&mail.text))
-            .map_err(|error| MailError::Refused(Box::new(error)))?;
+        let builder = builder.header(MIME_VERSION_1_0);
+        let text = plain_text(&mail.text);
+        let message = match mail.attachments.is_empty() {
+            true => builder.header(ContentType::TEXT_PLAIN).body(text),
+            // The id is in no text, so it can mark where a part ends.
+            false => builder.multipart(parts(mail, text, &id)?),
+        };
+        let message = message.map_err(|error| MailError::Refused(Box::new(error)))?;
         Ok(OutgoingMessage { message, at, id })
     }
 
@@ -102,6 +105,22 @@ impl MessageBuilder {
         self.random.fill(&mut bytes);
         format!("{:032x}", u128::from_be_bytes(bytes))
     }
+}
+
+/// Returns the text and the attachments of a mail, which `boundary` separates.
+fn parts(mail: &Mail, text: String, boundary: &str) -> Result<MultiPart, MailError> {
+    if mail.attached_bytes() > Mail::MAX_ATTACHED_BYTES {
+        return Err(MailError::Refused(Box::new(AttachmentsTooLarge)));
+    }
+    let mixed = MultiPart::mixed().boundary(boundary);
+    let mut parts = mixed.singlepart(SinglePart::plain(text));
+    for attachment in &mail.attachments {
+        let media_type = ContentType::parse(&attachment.media_type);
+        let media_type = media_type.map_err(|error| MailError::Refused(Box::new(error)))?;
+        let part = AttachmentPart::new(one_line(&attachment.name));
+        parts = parts.singlepart(part.body(attachment.content.to_vec(), media_type));
+    }
+    Ok(parts)
 }
 
 /// Parses an address to the form that every server accepts: ASCII, an international domain in its `xn--` form.

@@ -13,12 +13,14 @@ use std::{
 use async_trait::async_trait;
 use forecourt_durable::{create_file, sync_folder};
 use forecourt_kernel::{Mail, MailError, Mailer, Person, Timestamp};
-use mailparse::parse_mail;
+use mailparse::{MailHeaderMap as _, parse_mail};
 
 use crate::{MessageBuilder, message::OutgoingMessage};
 
 /// The suffix of the name of a file that is not complete yet.
 const UNFINISHED: &str = ".unfinished";
+/// The header of a file that names the contact whom its attachments are about, by id. It is in no mail that is really sent.
+const CONTACT: &str = "X-Forecourt-Contact";
 
 /// Writes each mail into a folder as an `.eml` file, which any mail program opens.
 ///
@@ -49,7 +51,9 @@ impl Mailer for SpoolMailer {
         let number = self.written.fetch_add(1, Ordering::Relaxed);
         let name = format!("{}-{number:06}-{id}.eml", stamp(at));
         let folder = self.folder.clone();
-        tokio::task::spawn_blocking(move || write(&folder, &name, &message.formatted()))
+        let contact = mail.contact.map(|contact| format!("{CONTACT}: {contact}\r\n"));
+        let content = [contact.unwrap_or_default().into_bytes(), message.formatted()].concat();
+        tokio::task::spawn_blocking(move || write(&folder, &name, &content))
             .await
             .map_err(io::Error::other)
             .flatten()
@@ -107,11 +111,15 @@ async fn remove(
     removed.map_err(|error| MailError::Failed(Box::new(error)))
 }
 
-/// Returns true if a mail names the person, in its head or in its text.
+/// Returns true if a mail names the person, in its head or in its text, or if its attachments are about them.
 fn names(mail: &[u8], person: &Person) -> bool {
     let Ok(mail) = parse_mail(mail) else {
         return person.is_certainly_in(&String::from_utf8_lossy(mail));
     };
+    let contact = mail.headers.get_first_value(CONTACT);
+    if contact.is_some_and(|contact| contact == person.contact().to_string()) {
+        return true;
+    }
     let head = mail.headers.iter().map(|header| header.get_value());
     let texts = head.chain(mail.parts().filter_map(|part| part.get_body().ok()));
     let mut texts = texts.map(|text| text.replace('\r', ""));

@@ -6,7 +6,7 @@ mod support;
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path, sync::Arc};
 
-use forecourt_kernel::{ContactId, Mail, MailError, Mailer, Person, PersonKeys};
+use forecourt_kernel::{Attachment, ContactId, Mail, MailError, Mailer, Person, PersonKeys};
 use forecourt_mail::SpoolMailer;
 use mailparse::{MailHeaderMap, parse_mail};
 use support::{assert_names_no_person, mail, messages};
@@ -46,6 +46,60 @@ async fn a_mail_reads_back_as_it_was_meant() {
     assert_eq!(read.ctype.mimetype, "text/plain");
     assert_eq!(read.ctype.charset, "utf-8");
     assert_eq!(read.get_body().unwrap().replace("\r\n", "\n"), mail().text);
+}
+
+#[tokio::test]
+async fn attachments_read_back_as_they_were() {
+    let content: Vec<u8> = (0..=255).cycle().take(100_000).collect();
+    let with_file = mail()
+        .attach(Attachment {
+            name: "INV-12.pdf".into(),
+            media_type: "application/pdf".into(),
+            content: content.clone().into(),
+        })
+        .unwrap();
+    let bytes = spooled(&with_file).await;
+    assert!(bytes.is_ascii());
+    let longest = bytes.split(|byte| *byte == b'\n').map(<[u8]>::len).max();
+    assert!(longest < Some(1000), "{longest:?}");
+    let read = parse_mail(&bytes).unwrap();
+    assert_eq!(read.ctype.mimetype, "multipart/mixed");
+    assert_eq!(read.headers.get_first_value("Subject").unwrap(), mail().subject);
+    let [text, file] = &read.subparts[..] else {
+        panic!("{}", read.subparts.len())
+    };
+    assert_eq!(text.ctype.mimetype, "text/plain");
+    assert_eq!(
+        text.get_body().unwrap().replace("\r\n", "\n").trim_end(),
+        mail().text.trim_end()
+    );
+    assert_eq!(file.ctype.mimetype, "application/pdf");
+    let disposition = file.get_content_disposition();
+    assert_eq!(disposition.params["filename"], "INV-12.pdf");
+    assert!(file.get_body_raw().unwrap() == content);
+    assert_eq!(spooled(&with_file).await, bytes, "no part of it is random");
+}
+
+#[tokio::test]
+async fn attachments_that_no_server_takes_are_refused() {
+    let file = |media_type: &str, bytes: usize| Attachment {
+        name: "a.pdf".into(),
+        media_type: media_type.into(),
+        content: vec![b'a'; bytes].into(),
+    };
+    for attachment in [
+        file("no type", 1),
+        file("application/pdf", Mail::MAX_ATTACHED_BYTES + 1),
+    ] {
+        let folder = TempDir::new().unwrap();
+        let mailer = SpoolMailer::new(folder.path(), messages());
+        let with_file = Mail {
+            attachments: vec![attachment],
+            ..mail()
+        };
+        let refusal = mailer.send(&with_file).await.unwrap_err();
+        assert!(matches!(refusal, MailError::Refused(_)), "{refusal:?}");
+    }
 }
 
 #[tokio::test]
@@ -170,5 +224,15 @@ async fn mails_that_name_an_erased_person_are_removed() {
             .unwrap()
             .contains("Zoe Plain")
     );
-    assert_eq!(mailer.forget_person(person).await.unwrap(), 0);
+    assert_eq!(mailer.forget_person(Arc::clone(&person)).await.unwrap(), 0);
+    // No text can be searched for in an attachment, so it belongs to its contact.
+    for contact in [1, 11] {
+        let about = Mail {
+            contact: Some(ContactId::new(contact)),
+            ..to("office@acme.example", "Invoice", "It is attached")
+        };
+        mailer.send(&about).await.unwrap();
+    }
+    assert_eq!(mailer.forget_person(person).await.unwrap(), 1);
+    assert_eq!(names(folder.path()).len(), 2);
 }

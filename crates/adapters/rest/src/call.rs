@@ -45,6 +45,8 @@ pub(crate) struct Call {
     pub(crate) precondition: Precondition,
     /// For a read of a record: the entity tags that the caller has already.
     pub(crate) if_none_match: EntityTags,
+    /// True if the caller prefers the media type that the operation offers beside JSON.
+    pub(crate) wants_alternative: bool,
     /// The codings that this caller prefers, for operations whose answers are cached for other callers.
     pub(crate) codings: Codings,
 }

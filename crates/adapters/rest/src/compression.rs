@@ -82,8 +82,9 @@ pub(crate) fn compressed(request: &HttpRequest, mut response: HttpResponse, cach
         BodySize::Sized(_) => false,
         BodySize::Stream => true,
     };
-    // An answer that can be read in ranges is a file, in a compressed format of its own.
-    if response.headers().contains_key(header::ACCEPT_RANGES) {
+    // An answer that can be read in ranges, or has a name, is a file, in a compressed format of its own.
+    let is_file = |name: &_| response.headers().contains_key(name);
+    if [header::ACCEPT_RANGES, header::CONTENT_DISPOSITION].iter().any(is_file) {
         return response;
     }
     vary_by(response.headers_mut(), "Accept-Encoding");

@@ -37,6 +37,8 @@ pub(crate) struct Operation {
     pub(crate) handler: Handler,
     /// True if its answer carries an `ETag`, with which `If-None-Match` is compared. Operations that read a record have one.
     pub(crate) is_conditional: bool,
+    /// The media type that it offers beside JSON, to callers that prefer it.
+    pub(crate) alternative: Option<&'static str>,
     /// True if its answers may be cached for other callers: see [`Call::cached`](crate::call::Call::cached).
     pub(crate) caches_answers: bool,
     /// The time for which the handler may hold its answer back, beside the time that its work takes.
@@ -128,6 +130,7 @@ impl Operation {
         let scope = scope_of(&declaration).ok_or_else(|| fault("must name the one scope that it needs"))?;
         Ok(Self {
             is_conditional: method == Method::GET && path.ends_with('}'),
+            alternative: None,
             caches_answers: false,
             method,
             path,

@@ -3,13 +3,16 @@
 use std::convert::Infallible;
 
 use forecourt_accounts::Caller;
+use forecourt_billing::{CreditNumber, DealId, InvoiceId, InvoiceNumber, OrderId, OrderNumber};
 use forecourt_blogs::ArticleStatus;
 use forecourt_calls::{CallDirection, CallOutcome};
 use forecourt_contacts::WholeText;
+use forecourt_invoices::{InvoiceKind, InvoiceStatus, Overdue, StatusChoice as InvoiceStatusChoice};
 use forecourt_kernel::{
-    ContactId, LeadId, Line, Money, Phone, Range, SiteId, StaffId, TextFilter, Timestamp, VehicleId,
+    ContactId, Date, LeadId, Line, Money, Phone, Range, SiteId, StaffId, TextFilter, Timestamp, VehicleId,
 };
 use forecourt_leads::{LeadStatus, Rating};
+use forecourt_orders::{Expired, OrderStatus, OrderStatusChoice};
 use forecourt_reference::{LeadChannel, StockType};
 use forecourt_reviews::ReviewStatus;
 use forecourt_vehicles::{Registration, StatusChoice, VehicleTag};
@@ -26,7 +29,8 @@ use utoipa::{
 use crate::{
     query::Query,
     schemas::{
-        self, CursorParameter, Fields, MomentRange, MoneyRange, NumberRange, PageNumber, PerPage, ViewParameter,
+        self, AmountRange, CursorParameter, DayRange, Fields, MomentRange, MoneyRange, NumberRange, PageNumber,
+        PerPage, ViewParameter,
     },
 };
 
@@ -169,6 +173,15 @@ pub(crate) enum EmailFilter {}
 /// 1 for yes, 0 for no.
 pub(crate) enum Flag {}
 
+/// true or false, judged on the current day, which the handler adds.
+pub(crate) enum OverdueFlag {}
+
+/// true or false, judged on the current day, which the handler adds.
+pub(crate) enum ExpiredFlag {}
+
+/// The day that a filter has before its handler adds the current one.
+const EPOCH: Timestamp = Timestamp::from_epoch_seconds(0);
+
 /// Implements [`Filter`] for types, each with its value, its schema and its reading.
 macro_rules! kinds {
     ($($kind:ty => $value:ty { $schema:expr, |$query:ident, $name:ident, $by:pat_param| $read:expr })+) => {$(
@@ -253,6 +266,31 @@ kinds! {
             Self::from_name(text).ok_or("must be pending, delivered or failed")
         })
     }
+    InvoiceId => InvoiceId { schemas::integer(), |query, name, _| query.integer(name).map(Self::new) }
+    OrderId => OrderId { schemas::integer(), |query, name, _| query.integer(name).map(Self::new) }
+    DealId => DealId { schemas::integer(), |query, name, _| query.integer(name).map(Self::new) }
+    InvoiceNumber => InvoiceNumber { <InvoiceNumber as PartialSchema>::schema(), |query, name, _| query.parsed(name) }
+    CreditNumber => CreditNumber { <CreditNumber as PartialSchema>::schema(), |query, name, _| query.parsed(name) }
+    OrderNumber => OrderNumber { <OrderNumber as PartialSchema>::schema(), |query, name, _| query.parsed(name) }
+    InvoiceKind => InvoiceKind { named::<Self>(), |query, name, _| query.parsed(name) }
+    InvoiceStatusChoice => InvoiceStatusChoice {
+        schemas::words(InvoiceStatus::ALL.map(|status| status.name().to_owned()).into_iter()
+            .chain(InvoiceStatus::ALL.map(|status| status.id().to_string()))),
+        |query, name, _| query.parsed(name)
+    }
+    OrderStatusChoice => OrderStatusChoice {
+        schemas::words(OrderStatus::ALL.map(|status| status.name().to_owned()).into_iter()
+            .chain(OrderStatus::ALL.map(|status| status.id().to_string()))),
+        |query, name, _| query.parsed(name)
+    }
+    OverdueFlag => Overdue {
+        schemas::words(["true", "false"]),
+        |query, name, _| query.truth(name).map(|is_overdue| Overdue { is_overdue, today: EPOCH.date() })
+    }
+    ExpiredFlag => Expired {
+        schemas::words(["true", "false"]),
+        |query, name, _| query.truth(name).map(|is_expired| Expired { is_expired, today: EPOCH.date() })
+    }
     Topic => Topic {
         schemas::TopicParameter::schema(),
         |query, name, _| query.with(name, |text| Self::from_name(text).ok_or("must be the name of an event, or ping"))
@@ -264,6 +302,8 @@ kinds! {
     range NumberRange => Range<i64> {
         |query, name| query.range(name, |text| text.parse().map_err(|_| "must be a whole number"))
     }
+    range AmountRange => Range<Money> { |query, name| query.range(name, str::parse::<Money>) }
+    range DayRange => Range<Date> { |query, name| query.range(name, str::parse::<Date>) }
     range MoneyRange => Range<i64> { |query, name| query.range(name, |text| text.parse().map(Money::minor)) }
 }
 

@@ -1,5 +1,5 @@
-//! Work on untrusted input: everything that parses, decodes or sanitizes a caller's data runs here, off the threads that serve
-//! requests (decisions, "Safe").
+//! Work on untrusted input: everything that parses, decodes, sanitizes or prints a caller's data runs here, off the threads that
+//! serve requests (decisions, "Safe").
 //!
 //! Nothing else sees the bytes of a body: [`RawBody`] and the files of uploads pass them to closures that [`ParsePool`] runs.
 

@@ -35,15 +35,15 @@ use crate::{
     compression::{Codings, compressed},
     conditional::{self, EntityTags, MAX_TAGS_BYTES},
     connection::{DRAINED_BYTES, Progress, Refused},
-    cors::CorsOrigins,
+    cors::{CorsOrigins, vary_by},
     deadline::{WORK_TIMEOUT, with_timeout},
     docs::Page,
     error::{ApiError, chain},
-    media_type::{is_json, is_xml},
+    media_type::{is_json, is_preferred_to_json, is_xml},
     metrics::Meter,
     operation::Operation,
     parsing::RawBody,
-    reply::{Answer, Reply},
+    reply::{Answer, Created, Reply},
     request_id,
     request_info::{RequestInfo, log, milliseconds, record_of},
     router::{Found, Router},
@@ -253,6 +253,7 @@ async fn authorize(
     let operation = &route.operation;
     info.route = Some(operation.path.clone());
     info.record = record_of(&path);
+    info.is_negotiated = operation.alternative.is_some();
     let Admitted { token, caller, client } = admit(&pipeline.admission, worker, request, operation.scope, info).await?;
 
     let query = request.query_string().to_owned();
@@ -320,6 +321,9 @@ async fn authorize(
         retry,
         precondition,
         if_none_match,
+        wants_alternative: operation
+            .alternative
+            .is_some_and(|offered| is_preferred_to_json(request, offered)),
         codings: if operation.caches_answers {
             Codings::of(request)
         } else {
@@ -333,7 +337,10 @@ async fn authorize(
     }
     let answer = with_timeout(WORK_TIMEOUT + operation.max_wait, (operation.handler)(call)).await?;
     if answer.reply.status == StatusCode::CREATED {
-        let path = |name: &str| route.location(request.path(), name);
+        let path = |name: &str| match operation.created {
+            Created::IdIn(collection) => format!("{collection}/{name}"),
+            _ => route.location(request.path(), name),
+        };
         info.location = answer.reply.location(operation.created, path);
     }
     Ok(answer)
@@ -423,6 +430,7 @@ fn respond(answer: Answer, head_only: bool, info: &mut RequestInfo, id: &HeaderV
         strict,
         retry_after,
         location,
+        is_negotiated,
         ..
     } = info;
     let Reply {
@@ -434,6 +442,7 @@ fn respond(answer: Answer, head_only: bool, info: &mut RequestInfo, id: &HeaderV
         key,
         coding,
         content_type,
+        filename,
     } = reply;
     let mut response = HttpResponse::build(status);
     let mut response = match rest {
@@ -450,6 +459,11 @@ fn respond(answer: Answer, head_only: bool, info: &mut RequestInfo, id: &HeaderV
     if status != StatusCode::NOT_MODIFIED {
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
     }
+    // The name has no character that would have to be escaped.
+    let disposition = filename.map(|name| HeaderValue::try_from(format!("inline; filename=\"{name}\"")));
+    if let Some(Ok(disposition)) = disposition {
+        headers.insert(header::CONTENT_DISPOSITION, disposition);
+    }
     if let Some(coding) = coding {
         headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static(coding.as_str()));
     }
@@ -457,6 +471,9 @@ fn respond(answer: Answer, head_only: bool, info: &mut RequestInfo, id: &HeaderV
         headers.insert(header::ETAG, etag);
         // The fields of a record that are shown depend on the key's scopes.
         headers.append(header::VARY, HeaderValue::from_static("Authorization"));
+    }
+    if *is_negotiated {
+        vary_by(headers, "Accept");
     }
     if let Some(Ok(location)) = location.as_deref().map(HeaderValue::from_str) {
         headers.insert(header::LOCATION, location);

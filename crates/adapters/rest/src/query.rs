@@ -117,6 +117,15 @@ impl<'a> Query<'a> {
         self.with(name, |text| text.parse().map_err(|_| "must be a whole number"))
     }
 
+    /// Reads true or false.
+    pub(crate) fn truth(&mut self, name: &str) -> Option<bool> {
+        self.with(name, |text| match text {
+            "true" | "1" => Ok(true),
+            "false" | "0" => Ok(false),
+            _ => Err("must be true or false"),
+        })
+    }
+
     /// Reads a text that may hold wildcards, for which `by` needs a scope.
     pub(crate) fn filter(&mut self, name: &str, by: &Caller) -> Option<TextFilter> {
         if self.text(name).is_some_and(TextFilter::is_wildcard) && !by.may(Scope::SearchWildcard) {

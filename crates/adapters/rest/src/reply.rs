@@ -68,6 +68,8 @@ pub(crate) struct Reply {
     /// The coding in which the body is already compressed.
     pub(crate) coding: Option<ContentEncoding>,
     pub(crate) content_type: &'static str,
+    /// The name of the file that the body is.
+    pub(crate) filename: Option<String>,
 }
 
 impl Reply {
@@ -81,6 +83,7 @@ impl Reply {
             key: None,
             coding: None,
             content_type: JSON,
+            filename: None,
         }
     }
 
@@ -103,6 +106,15 @@ impl Reply {
         match fields {
             None => Self::ok(data),
             Some(fields) => Self::ok(&fields.apply(value(data)?)),
+        }
+    }
+
+    /// Returns 200 with a file. Its name is of letters, digits, dots and hyphens.
+    pub(crate) fn file(content: Vec<u8>, content_type: &'static str, name: String) -> Self {
+        Self {
+            content_type,
+            filename: Some(name),
+            ..Self::new(StatusCode::OK, content)
         }
     }
 
@@ -195,6 +207,8 @@ impl Reply {
 pub(crate) enum Created {
     /// Its id.
     Id,
+    /// Its id, in this collection, which is not that of the request.
+    IdIn(&'static str),
     /// Its code.
     Code,
     /// None: it cannot be read by itself.

@@ -25,6 +25,8 @@ pub(crate) struct RequestInfo {
     pub(crate) strict: bool,
     pub(crate) retry_after: Option<i64>,
     pub(crate) location: Option<String>,
+    /// True if the operation offers another media type beside JSON.
+    pub(crate) is_negotiated: bool,
 }
 
 /// Returns the ids among the values of a path's parameters. Any other value may be personal data.

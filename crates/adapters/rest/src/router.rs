@@ -155,6 +155,7 @@ mod tests {
             handler: |_| Box::pin(async { unreachable!("routing calls no handler") }),
             max_wait: Duration::ZERO,
             created: Created::Id,
+            alternative: None,
             may_change: false,
             upload: None,
             takes_xml: false,

@@ -86,6 +86,15 @@ pub(crate) fn range(bound: Type) -> ArrayBuilder {
         .max_items(Some(2))
 }
 
+/// Returns the schema of the two bounds of a range of days, of which an empty one is open.
+fn days() -> ArrayBuilder {
+    let day = ObjectBuilder::new()
+        .schema_type(Type::String)
+        .max_length(Some("2026-01-01".len()))
+        .pattern(Some(r"^$|^\d{4}-\d{2}-\d{2}$"));
+    ArrayBuilder::new().items(day).min_items(Some(1)).max_items(Some(2))
+}
+
 /// Returns the schema of one of these words.
 pub(crate) fn words<T: Into<String>>(words: impl IntoIterator<Item = T>) -> ObjectBuilder {
     ObjectBuilder::new()
@@ -183,6 +192,8 @@ parameter_schemas! {
     )));
     /// The id of a video on YouTube.
     YouTubeIdText = text(YouTubeId::CHARS).min_length(Some(YouTubeId::CHARS)).pattern(Some("^[A-Za-z0-9_-]+$"));
+    /// true or false.
+    TruthWord = words(["true", "false"]);
     /// The parameter `fields`.
     Fields = text(MAX_FIELDS_BYTES);
     /// A range of moments, as `created[]` gives it.
@@ -191,6 +202,14 @@ parameter_schemas! {
     NumberRange = range(Type::Integer);
     /// A range of amounts of money, as `price[]` gives it.
     MoneyRange = range(Type::Number);
+    /// A range of amounts of money, as `gross[]` gives it.
+    AmountRange = range(Type::Number);
+    /// A range of days, as `date[]` gives it.
+    DayRange = days();
+    /// A file of the type PDF.
+    PdfFile = ObjectBuilder::new()
+        .schema_type(Type::String)
+        .format(Some(SchemaFormat::KnownFormat(KnownFormat::Binary)));
     /// The parameter `cursor`.
     CursorParameter = text(Cursor::MAX_BYTES);
     /// The parameter `cursor` of the event log: a position in it, or its end.

@@ -25,6 +25,7 @@ use forecourt_contacts::PasswordHasher;
 use forecourt_dealership::Database;
 use forecourt_files::{AddressKey, FileStore, PictureMaker};
 use forecourt_kernel::{Clock, Mailer, Random};
+use forecourt_print::Printer;
 use forecourt_webhooks::Projections;
 use ipnet::IpNet;
 use socket2::{Domain, Protocol, Socket, Type};
@@ -134,6 +135,8 @@ pub struct Ports {
     pub files: Arc<dyn FileStore>,
     /// Makes copies of pictures for showing.
     pub pictures: Arc<dyn PictureMaker>,
+    /// Prints documents as PDF.
+    pub printer: Arc<dyn Printer>,
 }
 
 /// A server that is listening.
@@ -190,6 +193,7 @@ pub fn start(config: Config, ports: Ports) -> io::Result<Running> {
         keyed_requests: KeyedMutex::default(),
         login_mails: KeyedMutex::default(),
         drive_mails: KeyedMutex::default(),
+        document_mails: KeyedMutex::default(),
         large_answers: LargeAnswers::default(),
         manifests: Manifests::default(),
         answers: Arc::new(AnswerCache::default()),
@@ -197,6 +201,7 @@ pub fn start(config: Config, ports: Ports) -> io::Result<Running> {
         uploads: Uploads::new(config.spool),
         files: ports.files,
         pictures: ports.pictures,
+        printer: ports.printer,
         public_url: config.public_url.clone(),
         address_key: config.address_key,
     });

@@ -7,13 +7,15 @@ use forecourt_contacts::PasswordHasher;
 use forecourt_dealership::Database;
 use forecourt_files::{AddressKey, FileStore, PictureMaker};
 use forecourt_kernel::{BusinessId, Clock, ContactId, Mailer, Random, VehicleId};
+use forecourt_print::Printer;
 use forecourt_webhooks::Projections;
 use tokio::sync::Semaphore;
 
 use crate::{
-    answer_cache::AnswerCache, credentials::CredentialCache, error::ApiError, help::HelpPages, keyed_mutex::KeyedMutex,
-    large_answers::LargeAnswers, manifests::Manifests, notifier::EventNotifier, parsing::ParsePool,
-    proxy_watch::ProxyWatch, summary::OperationSummary, tail::Tails, upload::Uploads,
+    answer_cache::AnswerCache, areas::papers::DocumentKind, credentials::CredentialCache, error::ApiError,
+    help::HelpPages, keyed_mutex::KeyedMutex, large_answers::LargeAnswers, manifests::Manifests,
+    notifier::EventNotifier, parsing::ParsePool, proxy_watch::ProxyWatch, summary::OperationSummary, tail::Tails,
+    upload::Uploads,
 };
 
 /// The state that the handlers of all workers share.
@@ -39,6 +41,8 @@ pub(crate) struct Shared {
     pub(crate) login_mails: KeyedMutex<(BusinessId, ContactId)>,
     /// One mail at a time for each vehicle, on this server, so that an early retry sends no second one.
     pub(crate) drive_mails: KeyedMutex<(BusinessId, VehicleId)>,
+    /// One mail at a time for each document, on this server, so that an early retry sends no second one.
+    pub(crate) document_mails: KeyedMutex<(BusinessId, DocumentKind, i64)>,
     pub(crate) large_answers: LargeAnswers,
     pub(crate) manifests: Manifests,
     pub(crate) answers: Arc<AnswerCache>,
@@ -46,6 +50,7 @@ pub(crate) struct Shared {
     pub(crate) uploads: Uploads,
     pub(crate) files: Arc<dyn FileStore>,
     pub(crate) pictures: Arc<dyn PictureMaker>,
+    pub(crate) printer: Arc<dyn Printer>,
     /// The URL by which callers reach the server.
     pub(crate) public_url: String,
     /// The key that signs addresses of private files.

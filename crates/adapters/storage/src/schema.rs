@@ -129,6 +129,8 @@ diesel::table! {
         claimed -> Bool,
         queued -> Nullable<BigInt>,
         lead_id -> Nullable<BigInt>,
+        attachments -> Nullable<Text>,
+        contact_id -> Nullable<BigInt>,
     }
 }
 
@@ -358,4 +360,5 @@ diesel::allow_tables_to_appear_in_same_query!(leads, lead_vehicles);
 diesel::allow_tables_to_appear_in_same_query!(lead_assessments, businesses);
 diesel::allow_tables_to_appear_in_same_query!(vehicles, vehicle_facts, vehicle_channels, vehicle_tags, lead_vehicles);
 diesel::allow_tables_to_appear_in_same_query!(leads, deletions);
+diesel::allow_tables_to_appear_in_same_query!(contacts, deletions);
 diesel::allow_tables_to_appear_in_same_query!(leads, businesses);

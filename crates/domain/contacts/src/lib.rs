@@ -17,6 +17,7 @@
 #![doc = include_str!("../examples/file_a_contact.rs")]
 //! ```
 
+mod billed;
 mod commands;
 mod contact;
 mod document;

@@ -461,6 +461,10 @@ pub struct ContactExport<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>, required = false))]
     invoices: Option<Vec<Box<RawValue>>>,
+    /// The orders of the contact. Absent without orders:read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>, required = false))]
+    orders: Option<Vec<Box<RawValue>>>,
     /// The calls with the contact. Absent without calls:read.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>, required = false))]
@@ -519,7 +523,7 @@ pub struct ExportedEvent {
 }
 
 /// The parts of an export, each with the scope that reading it needs.
-const SECTIONS: [(&str, Scope); 14] = [
+const SECTIONS: [(&str, Scope); 15] = [
     ("leads", Scope::LeadsRead),
     ("notes", Scope::ContactNotesRead),
     ("leads.messages", Scope::LeadMessagesRead),
@@ -530,6 +534,7 @@ const SECTIONS: [(&str, Scope); 14] = [
     ("reservations", Scope::VehicleReserveRead),
     ("sales", Scope::VehicleSalesRead),
     ("invoices", Scope::InvoicesRead),
+    ("orders", Scope::OrdersRead),
     ("calls", Scope::CallsRead),
     ("documents", Scope::VehicleDocumentsRead),
     ("reviews", Scope::ReviewsRead),
@@ -564,6 +569,7 @@ impl<'a> ContactExport<'a> {
             reservations: section(Scope::VehicleReserveRead),
             sales: section(Scope::VehicleSalesRead),
             invoices: section(Scope::InvoicesRead),
+            orders: section(Scope::OrdersRead),
             calls: section(Scope::CallsRead),
             documents: section(Scope::VehicleDocumentsRead),
             reviews: section(Scope::ReviewsRead),

@@ -36,6 +36,7 @@ fn invoices() {
             forecourt_invoices::Trigger::Pay => "pay the last of it",
             forecourt_invoices::Trigger::Cancel => "cancel",
             forecourt_invoices::Trigger::Credit => "credit the last of it",
+            forecourt_invoices::Trigger::Reopen => "take a payment back",
         };
         (row.from.name(), row.to.name(), cause)
     });

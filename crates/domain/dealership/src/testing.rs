@@ -9,14 +9,17 @@ use std::{
 
 use async_trait::async_trait;
 use forecourt_accounts::testing::{HoldsAccounts, MemoryAccounts};
-use forecourt_contacts::{Contact, ContactDraft, ContactMailReader, ContactStore as _, WaitingMail};
+use forecourt_billing::{BilledContact, BilledVehicle, BillingReader};
+use forecourt_contacts::{
+    Contact, ContactDraft, ContactMailReader, ContactReader as _, ContactStore as _, WaitingMail,
+};
 use forecourt_files::FileName;
 use forecourt_kernel::testing::{HoldsEvents, MemoryEvents};
 use forecourt_kernel::{
-    BusinessId, Epoch, Mail, MailOutbox, PendingMail, StoreError, StoreResult, Timestamp, VehicleId, fold,
+    BusinessId, ContactId, Epoch, Mail, MailOutbox, PendingMail, StoreError, StoreResult, Timestamp, VehicleId, fold,
 };
 use forecourt_leads::{Lead, LeadDraft, LeadStore as _};
-use forecourt_vehicles::{Vehicle, VehicleDraft, VehicleFollower, VehicleStore as _};
+use forecourt_vehicles::{Vehicle, VehicleDraft, VehicleFollower, VehicleReader as _, VehicleStore as _};
 
 pub use crate::areas::memory::MemoryRecords;
 use crate::{
@@ -291,6 +294,25 @@ impl MemoryState {
             (business <= after, business, mail.due, **id)
         });
         next.map(|(id, _)| *id)
+    }
+}
+
+#[async_trait]
+impl BillingReader for MemorySession {
+    async fn billed_contacts(&mut self, business: BusinessId, ids: &[ContactId]) -> StoreResult<Vec<BilledContact>> {
+        let mut billed = Vec::new();
+        for &id in ids {
+            billed.extend(self.contact(business, id).await?.as_ref().map(BilledContact::from));
+        }
+        Ok(billed)
+    }
+
+    async fn billed_vehicles(&mut self, business: BusinessId, ids: &[VehicleId]) -> StoreResult<Vec<BilledVehicle>> {
+        let mut billed = Vec::new();
+        for &id in ids {
+            billed.extend(self.vehicle(business, id).await?.as_ref().map(BilledVehicle::from));
+        }
+        Ok(billed)
     }
 }
 

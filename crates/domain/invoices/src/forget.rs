@@ -1,12 +1,13 @@
 //! Removes a person from the invoices of a deleted contact.
 
-use forecourt_kernel::{BoundedText, BusinessId, Person, Timestamp};
+use forecourt_billing::{forget_person_in_agreement, forget_person_in_document, redact_text};
+use forecourt_kernel::{BusinessId, Person, Timestamp};
 use serde_json::{Map, Value};
 
 use crate::{Invoice, InvoiceContent, InvoiceError, InvoiceStore};
 
 /// Removes a person from an invoice, which the caller has locked: the link to the contact, and the person's traces in its texts.
-/// Numbers, days and amounts are financial records and stay. If the invoice changes, its version and its time of change do too;
+/// Numbers, days, amounts and the frozen parties are financial records and stay. If the invoice changes, its version and its time of change do too;
 /// no event is recorded.
 ///
 /// # Errors
@@ -25,57 +26,45 @@ pub async fn forget_person_in_invoice(
     Ok(())
 }
 
-/// Removes the person from an invoice's content. Returns `false` if nothing of them was in it.
+/// Removes the person from an invoice's content. The parties of an issued invoice stay, because tax law asks for them (areas §10.0,
+/// "People"). Returns `false` if nothing of them was in it.
 fn forget_person(content: &mut InvoiceContent, person: &Person) -> bool {
-    let mut changed = false;
-    if content.customer == Some(person.contact()) {
-        content.customer = None;
-        changed = true;
-    }
     let InvoiceContent {
-        lines,
+        agreement,
         payments,
         credit_notes,
-        notes,
         ..
     } = content;
-    let descriptions = lines.iter_mut().map(|line| &mut line.description);
-    let references = payments.iter_mut().map(|payment| &mut payment.reference);
-    let reasons = credit_notes.iter_mut().map(|note| &mut note.reason);
-    for text in descriptions.chain(references).chain(reasons) {
-        changed |= redact(text, person);
+    let mut changed = forget_person_in_agreement(agreement, person);
+    for payment in payments {
+        changed |= redact_text(&mut payment.reference, person);
     }
-    redact(notes, person) | changed
-}
-
-fn redact<const MAX: usize>(text: &mut BoundedText<MAX>, person: &Person) -> bool {
-    let mut left = text.as_str().to_owned();
-    let changed = person.redact(&mut left);
-    if changed {
-        *text = BoundedText::new(left).unwrap_or_default();
+    for note in credit_notes {
+        changed |= redact_text(&mut note.reason, person);
+        for line in &mut note.lines {
+            changed |= redact_text(&mut line.description, person);
+        }
     }
     changed
 }
 
-/// Removes a person from an invoice's representation in an event. Returns `false` if nothing of them was in it.
+/// Removes a person from an invoice's representation in an event, the parties included. Returns `false` if nothing of them was in
+/// it.
 pub fn forget_person_in_event(invoice: &mut Map<String, Value>, person: &Person) -> bool {
-    let mut changed = false;
-    if let Some(customer) = invoice.get_mut("customer")
-        && customer.as_i64() == Some(person.contact().get())
-    {
-        *customer = Value::Null;
-        changed = true;
-    }
-    for (list, text) in [
-        ("lines", "description"),
-        ("payments", "reference"),
-        ("credit_notes", "reason"),
-    ] {
+    let mut changed = forget_person_in_document(invoice, person);
+    for (list, text) in [("payments", "reference"), ("credit_notes", "reason")] {
         let rows = invoice.get_mut(list).and_then(Value::as_array_mut);
         for text in rows.into_iter().flatten().filter_map(|row| row.get_mut(text)) {
             changed |= person.redact_value(text);
         }
     }
-    let notes = invoice.get_mut("notes");
-    notes.is_some_and(|notes| person.redact_value(notes)) | changed
+    let notes = invoice.get_mut("credit_notes").and_then(Value::as_array_mut);
+    let lines = notes
+        .into_iter()
+        .flatten()
+        .filter_map(|note| note.get_mut("lines")?.as_array_mut());
+    for description in lines.flatten().filter_map(|line| line.get_mut("description")) {
+        changed |= person.redact_value(description);
+    }
+    changed
 }

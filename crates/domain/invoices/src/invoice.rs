@@ -1,18 +1,13 @@
 //! The record of an invoice.
 
-use std::str::FromStr;
-
-use forecourt_kernel::{
-    ContactId, Currency, Date, Line, LongText, Money, SiteId, Timestamp, VehicleId, Version, bounds::MAX_LINE_CHARS,
+use forecourt_billing::{
+    Agreement, AgreementDefaults, BillLine, CreditNumber, InvoiceId, InvoiceNumber, LineKind, NoteLine, OrderId,
+    Payment, Totals, VatRate, VatScheme, VatSplit, cut, sum,
 };
+use forecourt_kernel::{Date, Line, LongText, Money, Timestamp, Version};
 use serde::{Deserialize, Serialize};
 
-use crate::{CreditNumber, InvoiceNumber, InvoiceStatus, RaiseDeposit, VatRate, VatSplit};
-
-forecourt_kernel::ids! {
-    /// Identifies an invoice, uniquely across businesses.
-    InvoiceId;
-}
+use crate::{InvoiceStatus, RaiseDeposit};
 
 /// The purpose of an invoice.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -21,152 +16,128 @@ forecourt_kernel::ids! {
 pub enum InvoiceKind {
     /// The deposit of a reservation.
     Deposit,
-}
-
-/// The purpose of a line of an invoice.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = InvoiceLineKind))]
-#[serde(rename_all = "snake_case")]
-pub enum LineKind {
-    /// The deposit of a reservation.
-    Deposit,
-}
-
-/// The method of a payment: the methods of a reservation (decisions §7) except No Payment.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub enum PaymentMethod {
-    /// A transfer from bank to bank.
-    #[serde(rename = "Bank Transfer")]
-    BankTransfer,
-    /// Notes and coins.
-    Cash,
-    /// A credit or debit card.
-    Card,
-    /// A cheque.
-    Cheque,
-    /// A finance provider.
+    /// A sale: it has a vehicle's line.
+    Sale,
+    /// The part of a sale that a finance provider pays.
     Finance,
+    /// Anything else.
+    General,
 }
 
-impl PaymentMethod {
-    /// Every method.
-    pub const ALL: [Self; 5] = [Self::BankTransfer, Self::Cash, Self::Card, Self::Cheque, Self::Finance];
+impl InvoiceKind {
+    /// Every purpose.
+    pub const ALL: [Self; 4] = [Self::Deposit, Self::Sale, Self::Finance, Self::General];
 
-    /// Returns the name that callers and storage use.
+    /// Returns the name in records and in storage.
     pub const fn name(self) -> &'static str {
         match self {
-            Self::BankTransfer => "Bank Transfer",
-            Self::Cash => "Cash",
-            Self::Card => "Card",
-            Self::Cheque => "Cheque",
-            Self::Finance => "Finance",
+            Self::Deposit => "deposit",
+            Self::Sale => "sale",
+            Self::Finance => "finance",
+            Self::General => "general",
         }
     }
 }
 
-/// The error for a text that names no payment method.
+/// The error for a text that names no purpose.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("must be one of Bank Transfer, Cash, Card, Cheque, Finance")]
-pub struct UnknownPaymentMethod;
+#[error("must be one of deposit, sale, finance, general")]
+pub struct UnknownInvoiceKind;
 
-impl FromStr for PaymentMethod {
-    type Err = UnknownPaymentMethod;
+impl std::str::FromStr for InvoiceKind {
+    type Err = UnknownInvoiceKind;
 
-    fn from_str(text: &str) -> Result<Self, UnknownPaymentMethod> {
-        let mut all = Self::ALL.into_iter();
-        all.find(|method| method.name() == text).ok_or(UnknownPaymentMethod)
+    fn from_str(text: &str) -> Result<Self, UnknownInvoiceKind> {
+        let found = Self::ALL.into_iter().find(|kind| kind.name() == text);
+        found.ok_or(UnknownInvoiceKind)
     }
-}
-
-/// A line of an invoice. Always `net + vat == gross`, and `credited <= gross`.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct InvoiceLine {
-    /// Its number within the invoice, from 1.
-    pub id: i64,
-    /// The purpose of the line.
-    #[serde(rename = "type")]
-    pub kind: LineKind,
-    /// A description of the item; it names no person.
-    pub description: Line,
-    /// The vehicle that the line is for.
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<i64>, required))]
-    pub vehicle: Option<VehicleId>,
-    /// The number of items. The amounts are for all of them together.
-    pub quantity: i64,
-    /// The amount without tax.
-    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$", example = "416.67"))]
-    pub net: Money,
-    /// The rate of value added tax, in percent.
-    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$", example = "20.00"))]
-    pub vat_rate: VatRate,
-    /// The tax.
-    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$", example = "83.33"))]
-    pub vat: Money,
-    /// The amount with tax.
-    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$", example = "500.00"))]
-    pub gross: Money,
-    /// The credited part of the amount with tax.
-    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$", example = "0.00"))]
-    pub credited: Money,
-}
-
-/// A payment of an invoice.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = InvoicePayment))]
-pub struct Payment {
-    /// Its number within the invoice, from 1.
-    pub id: i64,
-    /// The day of the payment.
-    pub date: Date,
-    /// The method of the payment.
-    pub method: PaymentMethod,
-    /// The amount that was paid.
-    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$", example = "500.00"))]
-    pub amount: Money,
-    /// The payer's or the terminal's reference; may be empty.
-    pub reference: Line,
 }
 
 /// A credit note. It takes back all or part of an invoice.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(from = "StoredNote")]
 pub struct CreditNote {
     /// Its number: `CN-` and a running number of the business.
     #[cfg_attr(feature = "openapi", schema(value_type = String, example = "CN-1"))]
     pub number: CreditNumber,
-    /// The day of the credit note, in UTC.
+    /// The day of the credit note.
     pub date: Date,
     /// The reason for the credit note.
     pub reason: Line,
+    /// The amount that it takes back, without tax.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$", example = "416.67"))]
+    pub net: Money,
+    /// The tax that it takes back.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$", example = "83.33"))]
+    pub vat: Money,
     /// The amount that it takes back, with tax.
     #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$", example = "500.00"))]
     pub gross: Money,
+    /// The credited lines.
+    pub lines: Vec<NoteLine>,
 }
 
-/// The sums of an invoice.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = InvoiceTotals))]
-pub struct Totals {
-    /// The sum of the lines without tax.
-    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$", example = "416.67"))]
-    pub net: Money,
-    /// The sum of their tax.
-    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$", example = "83.33"))]
-    pub vat: Money,
-    /// The sum of the lines with tax.
-    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$", example = "500.00"))]
-    pub gross: Money,
-    /// The sum of the payments.
-    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$", example = "500.00"))]
-    pub paid: Money,
-    /// The amount that is credited.
-    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$", example = "0.00"))]
-    pub credited: Money,
-    /// The amount still to be paid: gross less paid and credited, never below zero.
-    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$", example = "0.00"))]
-    pub due: Money,
+/// A credit note as storage has it: those that an earlier release wrote have only their amount with tax.
+#[derive(Deserialize)]
+struct StoredNote {
+    number: CreditNumber,
+    date: Date,
+    reason: Line,
+    #[serde(default)]
+    net: Option<Money>,
+    #[serde(default)]
+    vat: Option<Money>,
+    gross: Money,
+    #[serde(default)]
+    lines: Vec<NoteLine>,
+}
+
+impl From<StoredNote> for CreditNote {
+    fn from(stored: StoredNote) -> Self {
+        let StoredNote {
+            number,
+            date,
+            reason,
+            net,
+            vat,
+            gross,
+            lines,
+        } = stored;
+        Self {
+            number,
+            date,
+            reason,
+            net: net.unwrap_or(gross),
+            vat: vat.unwrap_or(Money::ZERO),
+            gross,
+            lines,
+        }
+    }
+}
+
+impl CreditNote {
+    /// Makes a credit note of these lines.
+    pub fn new(number: CreditNumber, date: Date, reason: Line, lines: Vec<NoteLine>) -> Self {
+        Self {
+            number,
+            date,
+            reason,
+            net: sum(lines.iter().map(|line| line.net)),
+            vat: sum(lines.iter().map(|line| line.vat)),
+            gross: sum(lines.iter().map(|line| line.gross)),
+            lines,
+        }
+    }
+}
+
+/// A payment of a finance invoice, and the payment of the customer's invoice that it made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ParentPayment {
+    /// The number of the payment.
+    pub payment: i64,
+    /// The number of the parent's payment.
+    pub parent: i64,
 }
 
 /// The content of an invoice: everything except its id, its number, its version and its timestamps.
@@ -174,31 +145,35 @@ pub struct Totals {
 /// Storage keeps its serialised form as one document: a new member needs `#[serde(default)]`, and no member is ever renamed.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct InvoiceContent {
-    /// The site of the invoice; 0 is the main one.
-    pub site: SiteId,
+    /// What the customer agreed to.
+    #[serde(flatten)]
+    pub agreement: Agreement,
     /// Its current state.
     pub status: InvoiceStatus,
     /// The purpose of the invoice.
     #[serde(rename = "type")]
     pub kind: InvoiceKind,
-    /// The contact that is billed; `None` once the contact is deleted.
-    pub customer: Option<ContactId>,
-    /// The vehicle that it is for.
-    pub vehicle: Option<VehicleId>,
-    /// The day of the invoice.
-    pub date: Date,
     /// The last day to pay it.
     pub due_date: Date,
-    /// The currency of all its amounts.
-    pub currency: Currency,
-    /// The lines.
-    pub lines: Vec<InvoiceLine>,
+    /// `true` if a caller chose the last day to pay, so that it does not move with the day of the invoice.
+    #[serde(default)]
+    pub is_due_date_chosen: bool,
     /// The payments, oldest first.
     pub payments: Vec<Payment>,
     /// The credit notes, oldest first.
     pub credit_notes: Vec<CreditNote>,
-    /// Notes of the staff.
-    pub notes: LongText,
+    /// The order that it was made of.
+    #[serde(default)]
+    pub order: Option<OrderId>,
+    /// The customer's invoice, of a finance invoice.
+    #[serde(default)]
+    pub parent: Option<InvoiceId>,
+    /// The payments of the parent that payments of this finance invoice made.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parent_payments: Vec<ParentPayment>,
+    /// The time of its issue.
+    #[serde(default)]
+    pub issued: Option<Timestamp>,
 }
 
 /// An invoice.
@@ -219,76 +194,125 @@ pub struct Invoice {
 }
 
 impl InvoiceContent {
+    /// Makes a draft of an agreement.
+    pub fn draft(agreement: Agreement, due_days: u32) -> Self {
+        let mut draft = Self {
+            status: InvoiceStatus::Draft,
+            kind: InvoiceKind::General,
+            due_date: agreement.date.days_later(due_days),
+            agreement,
+            is_due_date_chosen: false,
+            payments: Vec::new(),
+            credit_notes: Vec::new(),
+            order: None,
+            parent: None,
+            parent_payments: Vec::new(),
+            issued: None,
+        };
+        draft.kind = draft.kind_of_lines();
+        draft
+    }
+
     /// Drafts the invoice of a deposit (decisions §8). It has one line of the amount, which includes tax at the standard rate or
     /// no tax, and it is due on its own day.
-    pub(crate) fn deposit(command: &RaiseDeposit, currency: Currency, standard: VatRate) -> Self {
-        let vat_rate = if command.vat_included { standard } else { VatRate::ZERO };
+    pub(crate) fn deposit(command: &RaiseDeposit, blank: Agreement, standard: VatRate) -> Self {
+        let (vat_scheme, vat_rate) = if command.vat_included {
+            (VatScheme::Standard, standard)
+        } else {
+            (VatScheme::Outside, VatRate::ZERO)
+        };
         let VatSplit { net, vat } = vat_rate.split(command.gross);
-        let line = InvoiceLine {
+        let line = BillLine {
             id: 1,
             kind: LineKind::Deposit,
-            description: describe(&command.vehicle_description),
+            product: None,
             vehicle: Some(command.vehicle),
+            stock_number: None,
+            description: describe(&command.vehicle_description),
+            category: None,
             quantity: 1,
             net,
+            vat_scheme,
             vat_rate,
             vat,
             gross: command.gross,
             credited: Money::ZERO,
+            nominal: Line::default(),
         };
-        Self {
+        let agreement = Agreement {
             site: command.site,
-            status: InvoiceStatus::Draft,
-            kind: InvoiceKind::Deposit,
             customer: Some(command.customer),
             vehicle: Some(command.vehicle),
             date: command.date,
-            due_date: command.date,
-            currency,
             lines: vec![line],
-            payments: Vec::new(),
-            credit_notes: Vec::new(),
-            notes: LongText::default(),
+            terms: LongText::default(),
+            ..blank
+        };
+        Self {
+            kind: InvoiceKind::Deposit,
+            ..Self::draft(agreement, 0)
+        }
+    }
+
+    /// Returns the purpose that the lines give a caller's invoice.
+    pub(crate) fn kind_of_lines(&self) -> InvoiceKind {
+        match self.agreement.sold_vehicles().next() {
+            Some(_) => InvoiceKind::Sale,
+            None => InvoiceKind::General,
         }
     }
 
     /// Returns the sums of the lines, payments and credits.
     pub fn totals(&self) -> Totals {
-        let lines = || self.lines.iter();
-        let gross = sum(lines().map(|line| line.gross));
-        let paid = sum(self.payments.iter().map(|payment| payment.amount));
-        let credited = sum(lines().map(|line| line.credited));
-        let due = sum([gross, negative(paid), negative(credited)]);
-        Totals {
-            net: sum(lines().map(|line| line.net)),
-            vat: sum(lines().map(|line| line.vat)),
-            gross,
-            paid,
-            credited,
-            due: due.max(Money::ZERO),
+        Totals::of(&self.agreement.lines, &self.payments)
+    }
+
+    /// Returns the amount that is not yet credited.
+    pub fn creditable(&self) -> Money {
+        sum(self.agreement.lines.iter().map(BillLine::creditable))
+    }
+
+    /// Returns `true` if it stands: it is issued, and not credited in full.
+    pub const fn is_live(&self) -> bool {
+        matches!(self.status, InvoiceStatus::Issued | InvoiceStatus::Paid)
+    }
+}
+
+impl Invoice {
+    /// Returns `true` if it bills the sale of vehicles, and stands.
+    pub fn is_live_sale(&self) -> bool {
+        self.content.kind == InvoiceKind::Sale && self.content.is_live()
+    }
+
+    /// Returns the invoice with its version and time of change advanced.
+    pub(crate) fn changed_at(self, now: Timestamp) -> Self {
+        Self {
+            version: self.version.next(),
+            // If the clock was set back, the change is still not older than the record.
+            updated: now.max(self.created),
+            ..self
         }
     }
+}
 
-    /// Returns the amount that can still be credited, of all lines together.
-    pub fn creditable(&self) -> Money {
-        let lines = self.lines.iter();
-        sum(lines.flat_map(|line| [line.gross, negative(line.credited)]))
+/// The defaults of an invoice on the day `today`.
+pub(crate) fn defaults(business: &forecourt_accounts::Business, today: Date) -> AgreementDefaults {
+    AgreementDefaults {
+        today,
+        terms: business_terms(business),
     }
 }
 
-/// Returns the description of a deposit's line. It is cut to the maximum length, because the names of a vehicle may be longer
-/// together.
+fn business_terms(business: &forecourt_accounts::Business) -> LongText {
+    LongText::new(business.settings.invoice_terms()).unwrap_or_default()
+}
+
+/// The number of days after which a business's invoices are due.
+pub(crate) fn due_days(business: &forecourt_accounts::Business) -> u32 {
+    business.settings.invoice_due_days()
+}
+
+/// Describes a deposit. The description is cut to the length of a line.
 fn describe(vehicle: &str) -> Line {
-    let text = format!("Deposit for {vehicle}");
-    let text: String = text.trim_end().chars().filter(|char| *char != '\0').collect();
-    Line::new(text.chars().take(MAX_LINE_CHARS).collect::<String>()).unwrap_or_default()
-}
-
-fn sum(amounts: impl IntoIterator<Item = Money>) -> Money {
-    let minor = amounts.into_iter().map(Money::minor);
-    Money::from_minor(minor.fold(0, i64::saturating_add))
-}
-
-const fn negative(amount: Money) -> Money {
-    Money::from_minor(amount.minor().saturating_neg())
+    cut(format!("Deposit for {vehicle}").trim_end())
 }

@@ -12,15 +12,15 @@
 //!
 //! ```
 //! use forecourt_accounts::Business;
-//! use forecourt_invoices::{InvoiceStatus, raise_deposit, testing::{MemoryInvoices, a_deposit}};
-//! use forecourt_kernel::testing::{FixedClock, WithEvents};
+//! use forecourt_invoices::{InvoiceStatus, raise_deposit, testing::{MemoryInvoiceStore, a_deposit}};
+//! use forecourt_kernel::testing::FixedClock;
 //! use forecourt_kernel::{BusinessId, Money, Timestamp};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let acme = Business::new(BusinessId::new(1), "acme", "Acme Cars");
 //! let clock = FixedClock::at(Timestamp::from_epoch_seconds(1_767_225_600));
-//! let mut store = WithEvents::<MemoryInvoices>::default();
+//! let mut store = MemoryInvoiceStore::default();
 //!
 //! let invoice = raise_deposit(&mut store, &clock, &acme, a_deposit(50_000)).await?;
 //! assert_eq!(invoice.content.status, InvoiceStatus::Paid);
@@ -31,36 +31,38 @@
 //!
 //! and the suite that every store must pass, `testing::invoice_store_contract`.
 
+mod changes;
 mod commands;
 mod error;
 mod forget;
 mod invoice;
-mod number;
+mod printed;
 mod service;
-mod status;
 mod store;
 #[cfg(feature = "testing")]
 pub mod testing;
-mod vat;
 mod view;
 
+pub use changes::{InvoiceChanges, InvoiceOwn, NewInvoice, NewInvoiceOwn};
 pub use commands::RaiseDeposit;
 pub use error::InvoiceError;
-pub use forget::{forget_person_in_event, forget_person_in_invoice};
-pub use invoice::{
-    CreditNote, Invoice, InvoiceContent, InvoiceId, InvoiceKind, InvoiceLine, LineKind, Payment, PaymentMethod, Totals,
-    UnknownPaymentMethod,
+pub use forecourt_billing::{
+    BillStatus as InvoiceStatus, Credit, CreditChanges, CreditNumber, InvoiceId, InvoiceNumber, Issue, IssueChanges,
+    MOVES, Move, NewPayment, NotANumber, Payment, PaymentChanges, PaymentMethod, Reversal, ReversalChanges,
+    StatusChoice, Totals, TransitionError, Trigger, UnknownBillStatus as UnknownInvoiceStatus, UnknownPaymentMethod,
+    VatRate, day, nested_payment, next, take,
 };
-pub use number::{CreditNumber, InvoiceNumber, NotANumber};
-pub use service::{credit_in_full, raise_deposit, read_invoice};
-pub use status::{InvoiceStatus, MOVES, Move, TransitionError, Trigger, next};
+pub use forget::{forget_person_in_event, forget_person_in_invoice};
+pub(crate) use invoice::due_days;
+pub use invoice::{CreditNote, Invoice, InvoiceContent, InvoiceKind, ParentPayment, UnknownInvoiceKind};
+pub use printed::{bill_of_credit_note, bill_of_invoice};
+pub use service::*;
 #[cfg(feature = "mock")]
 pub use store::MockInvoiceStore;
-pub use store::{ContactInvoiceReader, InvoiceReader, InvoiceStore};
-pub use vat::{InvalidVatRate, VatRate, VatSplit};
+pub use store::{ContactInvoiceReader, InvoiceFilter, InvoiceReader, InvoiceStore, Overdue};
 #[cfg(feature = "openapi")]
 pub use view::example_invoice;
-pub use view::{InvoiceView, StatusView};
+pub use view::{FullInvoice, InvoiceView, SimpleInvoice, StatusView};
 
 /// The README, whose example the doc tests run.
 #[cfg(doctest)]

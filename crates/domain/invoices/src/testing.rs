@@ -1,18 +1,28 @@
 //! A store in memory, and the suite that every store of invoices must pass.
 
-#![expect(clippy::expect_used, reason = "this is for tests, which fail so")]
+#![expect(clippy::expect_used, clippy::panic, reason = "this is for tests, which fail so")]
+
+mod contract;
 
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use forecourt_kernel::testing::WithEvents;
+use forecourt_accounts::Business;
+use forecourt_billing::{
+    Agreement, BillLine, BilledContact, BilledVehicle, BillingReader, LineKind, Party, VatScheme, VatSplit,
+};
+use forecourt_kernel::testing::{HoldsEvents, MemoryEvents, page_of};
 use forecourt_kernel::{
-    BusinessId, ContactId, Country, EventLog, Line, LongText, Money, SiteId, StoreResult, Timestamp, VehicleId, Version,
+    BusinessId, ContactId, Country, Date, EventLog, Line, Money, Page, PageRequest, SiteId, StoreResult, Timestamp,
+    VehicleId, Version, fold,
 };
 
+pub use self::contract::invoice_store_contract;
+
+use crate::invoice::defaults;
 use crate::{
-    ContactInvoiceReader, CreditNote, CreditNumber, Invoice, InvoiceContent, InvoiceId, InvoiceNumber, InvoiceReader,
-    InvoiceStatus, InvoiceStore, Payment, PaymentMethod, RaiseDeposit, VatRate,
+    ContactInvoiceReader, CreditNumber, Invoice, InvoiceContent, InvoiceFilter, InvoiceId, InvoiceNumber,
+    InvoiceReader, InvoiceStatus, InvoiceStore, Overdue, PaymentMethod, RaiseDeposit, StatusChoice, VatRate,
 };
 
 /// Invoices in memory by id, and the last number drawn for each business.
@@ -35,22 +45,119 @@ impl MemoryInvoices {
     }
 }
 
-/// A store in memory that holds invoices, perhaps with other records; it is an [`InvoiceStore`].
+/// A store in memory that holds invoices, perhaps with other records. If it reads what documents name, it is an [`InvoiceReader`];
+/// with an event log it is an [`InvoiceStore`].
 pub trait HoldsInvoices: Send {
     /// The invoices.
     fn held_invoices(&mut self) -> &mut MemoryInvoices;
 }
 
-impl HoldsInvoices for WithEvents<MemoryInvoices> {
+/// A complete store: invoices with their events, and the contacts and vehicles that they name.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryInvoiceStore {
+    /// The invoices.
+    pub records: MemoryInvoices,
+    /// The recorded events.
+    pub events: MemoryEvents,
+    /// The contacts of each business.
+    pub contacts: Vec<(BusinessId, BilledContact)>,
+    /// The vehicles of each business.
+    pub vehicles: Vec<(BusinessId, BilledVehicle)>,
+}
+
+impl HoldsInvoices for MemoryInvoiceStore {
     fn held_invoices(&mut self) -> &mut MemoryInvoices {
         &mut self.records
     }
 }
 
+impl HoldsEvents for MemoryInvoiceStore {
+    fn held_events(&mut self) -> &mut MemoryEvents {
+        &mut self.events
+    }
+}
+
 #[async_trait]
-impl<S: HoldsInvoices> InvoiceReader for S {
+impl BillingReader for MemoryInvoiceStore {
+    async fn billed_contacts(&mut self, business: BusinessId, ids: &[ContactId]) -> StoreResult<Vec<BilledContact>> {
+        let own = self.contacts.iter().filter(|(owner, _)| *owner == business);
+        let named = own.filter(|(_, contact)| ids.contains(&contact.id));
+        Ok(named.map(|(_, contact)| contact.clone()).collect())
+    }
+
+    async fn billed_vehicles(&mut self, business: BusinessId, ids: &[VehicleId]) -> StoreResult<Vec<BilledVehicle>> {
+        let own = self.vehicles.iter().filter(|(owner, _)| *owner == business);
+        let named = own.filter(|(_, vehicle)| ids.contains(&vehicle.id));
+        Ok(named.map(|(_, vehicle)| vehicle.clone()).collect())
+    }
+}
+
+/// Returns `true` if the invoice passes the filter.
+fn passes(filter: &InvoiceFilter, invoice: &Invoice) -> bool {
+    let InvoiceFilter {
+        site,
+        status,
+        kind,
+        number,
+        reference,
+        customer,
+        vehicle,
+        deal,
+        order,
+        parent,
+        salesperson,
+        credit_note,
+        overdue,
+        gross,
+        date,
+        due_date,
+        created,
+        updated,
+    } = filter;
+    let content = &invoice.content;
+    let agreement = &content.agreement;
+    let is_overdue =
+        |&Overdue { today, .. }: &Overdue| content.status == InvoiceStatus::Issued && content.due_date < today;
+    let has_reference = |wanted: &String| !wanted.is_empty() && fold(wanted) == fold(&agreement.reference);
+    site.is_none_or(|site| agreement.site == site)
+        && status.is_none_or(|StatusChoice(status)| content.status == status)
+        && kind.is_none_or(|kind| content.kind == kind)
+        && (number.is_none() || *number == invoice.number)
+        && reference.as_ref().is_none_or(has_reference)
+        && (customer.is_none() || *customer == agreement.customer)
+        && vehicle.is_none_or(|vehicle| agreement.vehicles().contains(&vehicle))
+        && (deal.is_none() || *deal == agreement.deal)
+        && (order.is_none() || *order == content.order)
+        && (parent.is_none() || *parent == content.parent)
+        && (salesperson.is_none() || *salesperson == agreement.salesperson)
+        && credit_note.is_none_or(|wanted| content.credit_notes.iter().any(|note| note.number == wanted))
+        && overdue
+            .as_ref()
+            .is_none_or(|overdue| is_overdue(overdue) == overdue.is_overdue)
+        && gross.is_none_or(|range| range.contains(&agreement.gross()))
+        && date.is_none_or(|range| range.contains(&agreement.date))
+        && due_date.is_none_or(|range| range.contains(&content.due_date))
+        && created.is_none_or(|range| range.contains(&invoice.created))
+        && updated.is_none_or(|range| range.contains(&invoice.updated))
+}
+
+#[async_trait]
+impl<S: HoldsInvoices + BillingReader> InvoiceReader for S {
     async fn invoice(&mut self, business: BusinessId, id: InvoiceId) -> StoreResult<Option<Invoice>> {
         Ok(self.held_invoices().find(business, |invoice| invoice.id == id))
+    }
+
+    async fn invoices(
+        &mut self,
+        business: BusinessId,
+        filter: &InvoiceFilter,
+        page: &PageRequest,
+    ) -> StoreResult<Page<Invoice>> {
+        let newest_first = self.held_invoices().invoices.values().rev();
+        let passing = newest_first.filter(|(owner, invoice)| *owner == business && passes(filter, invoice));
+        Ok(page_of(passing.map(|(_, invoice)| invoice), page, |invoice| {
+            invoice.id.get()
+        }))
     }
 
     async fn invoice_by_number(&mut self, business: BusinessId, number: InvoiceNumber) -> StoreResult<Option<Invoice>> {
@@ -68,14 +175,15 @@ impl<S: HoldsInvoices> ContactInvoiceReader for S {
         after: InvoiceId,
     ) -> StoreResult<Vec<Invoice>> {
         let held = self.held_invoices().invoices.values();
-        let own = held.filter(|(owner, invoice)| *owner == business && invoice.content.customer == Some(contact));
+        let is_theirs = |invoice: &Invoice| invoice.content.agreement.customer == Some(contact);
+        let own = held.filter(|(owner, invoice)| *owner == business && is_theirs(invoice));
         let later = own.filter(|(_, invoice)| invoice.id > after);
         Ok(later.map(|(_, invoice)| invoice.clone()).collect())
     }
 }
 
 #[async_trait]
-impl<S: HoldsInvoices + EventLog> InvoiceStore for S {
+impl<S: HoldsInvoices + BillingReader + EventLog> InvoiceStore for S {
     async fn lock_invoice(&mut self, business: BusinessId, id: InvoiceId) -> StoreResult<Option<Invoice>> {
         self.invoice(business, id).await
     }
@@ -106,6 +214,24 @@ impl<S: HoldsInvoices + EventLog> InvoiceStore for S {
         Ok(())
     }
 
+    async fn invoices_with_former_parties(
+        &mut self,
+        before: Date,
+        limit: u32,
+    ) -> StoreResult<Vec<(BusinessId, InvoiceId)>> {
+        let held = self.held_invoices().invoices.values();
+        let mut found: Vec<_> = held
+            .filter(|(_, invoice)| {
+                let agreement = &invoice.content.agreement;
+                agreement.customer.is_none() && agreement.bill_to.is_some() && agreement.date < before
+            })
+            .map(|(owner, invoice)| (invoice.content.agreement.date, *owner, invoice.id))
+            .collect();
+        found.sort_unstable();
+        let first = found.into_iter().take(limit as usize);
+        Ok(first.map(|(_, owner, id)| (owner, id)).collect())
+    }
+
     async fn next_invoice_number(&mut self, business: BusinessId) -> StoreResult<InvoiceNumber> {
         let numbers = &mut self.held_invoices().invoice_numbers;
         let number = numbers.get(&business).map_or(InvoiceNumber::FIRST, |last| last.next());
@@ -132,7 +258,40 @@ pub fn a_deposit(gross: i64) -> RaiseDeposit {
         vat_included: true,
         method: Some(PaymentMethod::Card),
         reference: line("T-4711"),
-        date: Timestamp::from_epoch_seconds(1_790_000_000).date(),
+        date: AT.date(),
+    }
+}
+
+/// A contact of this id and name.
+pub fn a_billed_contact(id: i64, name: &str) -> BilledContact {
+    BilledContact {
+        id: ContactId::new(id),
+        party: Party {
+            name: name.to_owned(),
+            ..Party::default()
+        },
+        email: String::new(),
+        nominal_sales: String::new(),
+        nominal_purchases: String::new(),
+    }
+}
+
+/// A car that was bought under the margin scheme, advertised for this price in minor units.
+pub fn a_billed_vehicle(id: i64, price: i64) -> BilledVehicle {
+    BilledVehicle {
+        id: VehicleId::new(id),
+        description: "2019 Ford Focus ST-Line, AB19 CDE, 41000 miles".to_owned(),
+        registration: "AB19 CDE".to_owned(),
+        vin: String::new(),
+        make: "Ford".to_owned(),
+        model: "Focus".to_owned(),
+        mileage: Some(41_000),
+        price: Some(Money::from_minor(price)),
+        is_price_net: false,
+        carries_vat: false,
+        stock_number: None,
+        was_bought_with_vat: false,
+        is_exchangeable: false,
     }
 }
 
@@ -140,124 +299,51 @@ fn line(text: &str) -> Line {
     Line::new(text).expect("it is short")
 }
 
-/// Checks what every [`InvoiceStore`] promises. The two businesses must have no invoices in it, and must have drawn no numbers.
-///
-/// # Panics
-/// If the store breaks its contract.
-pub async fn invoice_store_contract(store: &mut dyn InvoiceStore, ours: BusinessId, theirs: BusinessId) {
-    keeps_every_field(store, ours, theirs).await;
-    draws_numbers_without_gaps(store, ours, theirs).await;
+/// The day of the first invoice of the suite.
+const AT: Timestamp = Timestamp::from_epoch_seconds(1_790_000_000);
+
+fn a_blank() -> Agreement {
+    let business = Business::new(BusinessId::new(1), "acme", "Acme Cars");
+    Agreement::blank(&business, &defaults(&business, AT.date()))
 }
 
-async fn keeps_every_field(store: &mut dyn InvoiceStore, ours: BusinessId, theirs: BusinessId) {
-    let at = Timestamp::from_epoch_seconds(1_790_000_000);
-    let standard = VatRate::standard(Country::GB);
-    let draft = InvoiceContent::deposit(&a_deposit(50_000), Country::GB.currency(), standard);
-    let invoice = store
-        .insert_invoice(ours, draft.clone(), at)
-        .await
-        .expect("it is stored");
-    let expected = Invoice {
-        id: invoice.id,
-        number: None,
-        version: Version::FIRST,
-        created: at,
-        updated: at,
-        content: draft,
-    };
-    assert_eq!(invoice, expected);
-    finds(store, ours, theirs, &expected).await;
-
-    let number = InvoiceNumber::new(9_000_000_000);
-    let unnumbered = store.invoice_by_number(ours, number).await.expect("there is none");
-    assert_eq!(unnumbered, None, "a draft has no number");
-    let content = InvoiceContent {
-        site: SiteId::new(3),
-        status: InvoiceStatus::Credited,
-        customer: None,
-        vehicle: None,
-        due_date: at.plus_seconds(30 * 86_400).date(),
-        currency: "EUR".parse().expect("it is a currency"),
-        payments: vec![Payment {
-            id: 1,
-            date: at.date(),
-            method: PaymentMethod::BankTransfer,
-            amount: Money::from_minor(50_000),
-            reference: line("Überweisung \u{1f697}"),
-        }],
-        credit_notes: vec![CreditNote {
-            number: CreditNumber::new(9_000_000_001),
-            date: at.date(),
-            reason: line("Changed \"their\" mind\n"),
-            gross: Money::from_minor(50_000),
-        }],
-        notes: LongText::new("ä".repeat(20_000)).expect("it is within the bound"),
-        ..invoice.content
-    };
-    let changed = Invoice {
-        number: Some(number),
-        version: invoice.version.next(),
-        updated: at.plus_seconds(9),
-        content,
-        ..invoice
-    };
-    store.save_invoice(ours, &changed).await.expect("it is saved");
-    finds(store, ours, theirs, &changed).await;
-    for (business, expected) in [(ours, Some(&changed)), (theirs, None)] {
-        let found = store.invoice_by_number(business, number).await.expect("it is read");
-        assert_eq!(found.as_ref(), expected, "numbers are the business's own");
-    }
-
-    // Another business can have the same number.
-    let other = store
-        .insert_invoice(theirs, changed.content.clone(), at)
-        .await
-        .expect("it is stored");
-    assert_ne!(other.id, changed.id, "ids are unique across businesses");
-    let other = Invoice {
-        number: Some(number),
-        version: other.version.next(),
-        ..other
-    };
-    store.save_invoice(theirs, &other).await.expect("it is saved");
-    for (business, expected) in [(ours, &changed), (theirs, &other)] {
-        let found = store.invoice_by_number(business, number).await.expect("it is read");
-        assert_eq!(found.as_ref(), Some(expected), "businesses are apart");
+/// A line of this gross, for a vehicle if one is given.
+fn a_line(id: i64, kind: LineKind, vehicle: Option<i64>, gross: i64) -> BillLine {
+    let rate = VatRate::standard(Country::GB);
+    let VatSplit { net, vat } = rate.split(Money::from_minor(gross));
+    BillLine {
+        id,
+        kind,
+        product: None,
+        vehicle: vehicle.map(VehicleId::new),
+        stock_number: None,
+        description: line("A line"),
+        category: None,
+        quantity: 1,
+        net,
+        vat_scheme: VatScheme::Standard,
+        vat_rate: rate,
+        vat,
+        gross: Money::from_minor(gross),
+        credited: Money::ZERO,
+        nominal: line(""),
     }
 }
 
-async fn finds(store: &mut dyn InvoiceStore, ours: BusinessId, theirs: BusinessId, invoice: &Invoice) {
-    for (business, expected) in [(ours, Some(invoice)), (theirs, None)] {
-        for found in [
-            store.invoice(business, invoice.id).await,
-            store.lock_invoice(business, invoice.id).await,
-        ] {
-            assert_eq!(found.expect("it is read").as_ref(), expected, "businesses are apart");
-        }
-    }
+/// A draft to this customer, `days` after the first of them, of these lines.
+fn a_draft(customer: Option<i64>, days: u32, lines: Vec<BillLine>) -> InvoiceContent {
+    let date = AT.date().days_later(days);
+    let agreement = Agreement {
+        customer: customer.map(ContactId::new),
+        date,
+        lines,
+        ..a_blank()
+    };
+    InvoiceContent::draft(agreement, 5)
 }
 
-async fn draws_numbers_without_gaps(store: &mut dyn InvoiceStore, ours: BusinessId, theirs: BusinessId) {
-    for running in 1..=20 {
-        let number = store.next_invoice_number(ours).await.expect("it is drawn");
-        assert_eq!(number, InvoiceNumber::new(running));
-        if running % 2 == 0 {
-            let number = store.next_credit_number(ours).await.expect("it is drawn");
-            assert_eq!(
-                number,
-                CreditNumber::new(running / 2),
-                "credit notes count by themselves"
-            );
-        }
-        if running % 5 == 0 {
-            let number = store.next_invoice_number(theirs).await.expect("it is drawn");
-            assert_eq!(
-                number,
-                InvoiceNumber::new(running / 5),
-                "businesses count by themselves"
-            );
-        }
-    }
-    let number = store.next_credit_number(theirs).await.expect("it is drawn");
-    assert_eq!(number, CreditNumber::FIRST);
+/// A draft by which this customer is billed for a vehicle.
+pub fn a_draft_sale(customer: ContactId, vehicle: VehicleId) -> InvoiceContent {
+    let sold = a_line(1, LineKind::Vehicle, Some(vehicle.get()), 1_299_500);
+    a_draft(Some(customer.get()), 0, vec![sold])
 }

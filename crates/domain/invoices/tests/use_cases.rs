@@ -3,13 +3,13 @@
 #![expect(clippy::unwrap_used, reason = "what goes wrong in a test fails it")]
 
 use forecourt_accounts::Business;
-use forecourt_invoices::testing::{MemoryInvoices, a_deposit, invoice_store_contract};
+use forecourt_invoices::testing::{MemoryInvoiceStore, a_billed_contact, a_deposit, invoice_store_contract};
 use forecourt_invoices::{
     CreditNumber, Invoice, InvoiceError, InvoiceId, InvoiceNumber, InvoiceReader, InvoiceStatus, InvoiceStore, MOVES,
     MockInvoiceStore, PaymentMethod, RaiseDeposit, TransitionError, Trigger, VatRate, credit_in_full,
     forget_person_in_event, forget_person_in_invoice, next, raise_deposit, read_invoice,
 };
-use forecourt_kernel::testing::{FixedClock, WithEvents};
+use forecourt_kernel::testing::FixedClock;
 use forecourt_kernel::{
     BusinessId, Clock as _, ContactId, EventName, Line, LongText, Money, NewEvent, Person, PersonKeys, SiteId,
     StoreError, Timestamp, Version,
@@ -21,7 +21,7 @@ use serde_json::{Map, Value, json};
 /// 2026-03-01T23:59:59Z.
 const NOW: Timestamp = Timestamp::from_epoch_seconds(1_772_409_599);
 
-type Store = WithEvents<MemoryInvoices>;
+type Store = MemoryInvoiceStore;
 
 fn clock() -> FixedClock {
     FixedClock::at(NOW)
@@ -43,7 +43,7 @@ fn data(event: &NewEvent) -> Value {
 }
 
 fn shown(invoice: &Invoice) -> Value {
-    serde_json::to_value(forecourt_invoices::InvoiceView::from(invoice)).unwrap()
+    serde_json::to_value(forecourt_invoices::FullInvoice::from(invoice)).unwrap()
 }
 
 fn run<T>(future: impl Future<Output = T>) -> T {
@@ -63,22 +63,38 @@ async fn the_store_in_memory_keeps_the_contract() {
 #[tokio::test]
 async fn a_deposit_that_is_paid_is_issued_and_paid_at_once() {
     let mut store = Store::default();
+    let jane = a_billed_contact(7, "Jane Doe");
+    store.contacts.push((business("GB").id, jane));
     let invoice = raised(&mut store, a_deposit(50_000)).await;
+    let address = json!({"line1": "", "line2": "", "line3": "", "city": "", "state": "", "country": "", "zip": ""});
+    let own_address =
+        json!({"line1": "", "line2": "", "line3": "", "city": "", "state": "", "country": "GB", "zip": ""});
     let paid = json!({
         "id": 1, "site": 0, "number": "INV-1", "status": {"id": 2, "name": "paid"}, "type": "deposit",
         "customer": 7, "vehicle": 21, "date": "2026-09-21", "due_date": "2026-09-21", "currency": "GBP",
-        "lines": [{
-            "id": 1, "type": "deposit", "description": "Deposit for 2019 Citroën Ë-C4 \"Shine\" AB19 CDE",
-            "vehicle": 21, "quantity": 1, "net": "416.67", "vat_rate": "20.00", "vat": "83.33", "gross": "500.00",
-            "credited": "0.00",
-        }],
         "totals": {
             "net": "416.67", "vat": "83.33", "gross": "500.00", "paid": "500.00", "credited": "0.00", "due": "0.00",
+            "refund_due": "0.00",
         },
-        "payments": [{
-            "id": 1, "date": "2026-09-21", "method": "Card", "amount": "500.00", "reference": "T-4711",
+        "reference": "", "created": NOW, "updated": NOW, "order": null, "deal": null, "parent": null,
+        "bill_to": {"name": "Jane Doe", "company": "", "address": address, "vat": ""},
+        "bill_from": {
+            "name": "Acme Cars", "address": own_address, "vat": "", "phone": "", "company_number": "", "fca_number": "",
+            "bank": {"account_name": "", "sort_code": "", "account_number": "", "iban": "", "bic": ""},
+        },
+        "lines": [{
+            "id": 1, "type": "deposit", "product": null, "vehicle": 21, "stock_number": null,
+            "description": "Deposit for 2019 Citroën Ë-C4 \"Shine\" AB19 CDE", "quantity": 1, "net": "416.67",
+            "vat_scheme": "standard", "vat_rate": "20.00", "vat": "83.33", "gross": "500.00", "credited": "0.00",
+            "nominal": "",
         }],
-        "credit_notes": [], "notes": "", "created": NOW, "updated": NOW, "version": 3,
+        "part_exchanges": [], "finance": {"provider": null, "amount": null, "invoice": null},
+        "payments": [{
+            "id": 1, "type": "payment", "date": "2026-09-21", "method": "Card", "amount": "500.00",
+            "reference": "T-4711", "reverses": null,
+        }],
+        "credit_notes": [], "salesperson": null, "distance": false, "cancel_until": null, "terms": "", "notes": "",
+        "issued": NOW, "version": 3,
     });
     assert_eq!(shown(&invoice).to_string(), paid.to_string(), "in this order");
     let mut issued = paid.clone();
@@ -90,7 +106,13 @@ async fn a_deposit_that_is_paid_is_issued_and_paid_at_once() {
     let mut draft = issued.clone();
     draft["number"] = Value::Null;
     draft["status"] = json!({"id": 0, "name": "draft"});
+    draft["issued"] = Value::Null;
     draft["version"] = 1.into();
+    let mut paid = paid;
+    paid["changed"] = json!(["status", "totals", "payments", "version"]);
+    issued["changed"] = json!(["number", "status", "issued", "version"]);
+    let all: Vec<String> = draft.as_object().unwrap().keys().cloned().collect();
+    draft["changed"] = json!(all);
     let recorded: Vec<_> = store
         .events
         .iter()
@@ -129,6 +151,7 @@ async fn a_deposit_without_a_payment_stays_due() {
     assert_eq!((&shown["payments"], &shown["site"]), (&json!([]), &json!(4)));
     let totals = json!({
         "net": "99.99", "vat": "0.00", "gross": "99.99", "paid": "0.00", "credited": "0.00", "due": "99.99",
+        "refund_due": "0.00",
     });
     assert_eq!(
         (&shown["totals"], &shown["lines"][0]["vat_rate"]),
@@ -194,7 +217,7 @@ async fn a_description_is_cut_to_a_line() {
         ..a_deposit(100)
     };
     let invoice = raised(&mut Store::default(), deposit).await;
-    let description = &invoice.content.lines[0].description;
+    let description = &invoice.content.agreement.lines[0].description;
     assert_eq!(description.chars().count(), 255);
     assert!(description.starts_with("Deposit for ééé"));
     let deposit = RaiseDeposit {
@@ -202,7 +225,7 @@ async fn a_description_is_cut_to_a_line() {
         ..a_deposit(100)
     };
     let invoice = raised(&mut Store::default(), deposit).await;
-    assert_eq!(invoice.content.lines[0].description.as_str(), "Deposit for");
+    assert_eq!(invoice.content.agreement.lines[0].description.as_str(), "Deposit for");
 }
 
 #[tokio::test]
@@ -224,14 +247,26 @@ async fn an_invoice_is_credited_in_full_once() {
         assert_eq!(shown["status"], json!({"id": 4, "name": "credited"}));
         assert_eq!(shown["number"], "INV-1");
         let notes = json!([
-            {"number": "CN-1", "date": "2026-03-02", "reason": "Reservation cancelled", "gross": "500.00"},
+            {
+                "number": "CN-1", "date": "2026-03-02", "reason": "Reservation cancelled", "net": "416.67",
+                "vat": "83.33", "gross": "500.00",
+                "lines": [{
+                    "line": 1, "description": shown["lines"][0]["description"], "vat_scheme": "standard",
+                    "vat_rate": "20.00", "net": "416.67", "vat": "83.33", "gross": "500.00",
+                }],
+            },
         ]);
         assert_eq!(shown["credit_notes"], notes);
         assert_eq!(shown["lines"][0]["credited"], "500.00");
-        let sums = ["gross", "credited", "due"].map(|sum| shown["totals"][sum].clone());
-        assert_eq!(sums, ["500.00", "500.00", "0.00"]);
+        let sums = ["gross", "credited", "due", "refund_due"].map(|sum| shown["totals"][sum].clone());
+        let refund_due = if method.is_some() { "500.00" } else { "0.00" };
+        assert_eq!(sums, ["500.00", "500.00", "0.00", refund_due]);
         assert_eq!(store.events.last().unwrap().1.name, EventName::InvoiceCredited);
-        assert_eq!(data(&store.events.last().unwrap().1), shown);
+        let mut event = data(&store.events.last().unwrap().1);
+        let changed = event.as_object_mut().unwrap().remove("changed").unwrap();
+        assert_eq!(event, shown);
+        let members = json!(["status", "totals", "updated", "lines", "credit_notes", "version"]);
+        assert_eq!(changed, members);
 
         let again = credit_in_full(&mut store, &later, &business, raised.id, reason()).await;
         assert!(
@@ -300,6 +335,8 @@ async fn a_counter_that_fails_issues_nothing() {
             content,
         })
     });
+    store.expect_billed_contacts().returning(|_, _| Ok(Vec::new()));
+    store.expect_billed_vehicles().returning(|_, _| Ok(Vec::new()));
     let created = |_: &BusinessId, event: &NewEvent| event.name == EventName::InvoiceCreated;
     store.expect_record().once().withf(created).returning(|_, _| Ok(()));
     store
@@ -323,12 +360,13 @@ fn what_the_table_does_not_name_is_refused() {
                 (InvoiceStatus::Draft, Trigger::Issue) => Ok(InvoiceStatus::Issued),
                 (InvoiceStatus::Draft, Trigger::Cancel) => Ok(InvoiceStatus::Cancelled),
                 (InvoiceStatus::Issued, Trigger::Pay) => Ok(InvoiceStatus::Paid),
+                (InvoiceStatus::Paid, Trigger::Reopen) => Ok(InvoiceStatus::Issued),
                 (InvoiceStatus::Issued | InvoiceStatus::Paid, Trigger::Credit) => Ok(InvoiceStatus::Credited),
                 (InvoiceStatus::Draft | InvoiceStatus::Cancelled, Trigger::Pay | Trigger::Credit) => {
                     Err(TransitionError::NotIssued)
                 }
                 (InvoiceStatus::Credited, Trigger::Pay | Trigger::Credit) => Err(TransitionError::FullyCredited),
-                _ => Err(TransitionError::TransitionInvalid),
+                _ => Err(TransitionError::InvalidStatus(from)),
             };
             assert_eq!(next(from, trigger), expected, "{from:?} {trigger:?}");
             assert_eq!(
@@ -373,6 +411,7 @@ fn jane() -> Person {
 async fn a_person_is_forgotten_and_the_figures_stay() {
     let mut store = Store::default();
     let business = business("GB");
+    store.contacts.push((business.id, a_billed_contact(7, "Jane Doe")));
     let deposit = RaiseDeposit {
         vehicle_description: "Jane Doe's Focus".into(),
         reference: Line::new("JANE DOE deposit").unwrap(),
@@ -382,7 +421,7 @@ async fn a_person_is_forgotten_and_the_figures_stay() {
     let about = Line::new("jane@example.com wrote").unwrap();
     let credited = credit_in_full(&mut store, &clock(), &business, raised.id, about).await;
     let (mut invoice, _) = credited.unwrap();
-    invoice.content.notes = LongText::new("Call Jane Doe back").unwrap();
+    invoice.content.agreement.notes = LongText::new("Call Jane Doe back").unwrap();
     store.save_invoice(business.id, &invoice).await.unwrap();
 
     let mut event: Map<String, Value> = serde_json::from_value(shown(&invoice)).unwrap();
@@ -394,14 +433,21 @@ async fn a_person_is_forgotten_and_the_figures_stay() {
     forgotten.unwrap();
     let clean = read_invoice(&mut store, business.id, invoice.id).await.unwrap();
     assert_eq!((clean.version, clean.updated), (invoice.version.next(), later));
-    assert_eq!(clean.content.customer, None);
+    assert_eq!(clean.content.agreement.customer, None);
     let mut kept = shown(&clean);
+    assert_eq!(kept["bill_to"]["name"], "Jane Doe", "tax law asks for the party");
+    assert_eq!(event["bill_to"], Value::Null, "an event keeps nothing");
+    kept["bill_to"] = Value::Null;
     for text in ["jane", "doe"] {
         assert!(!kept.to_string().to_lowercase().contains(text), "{kept}");
     }
     kept["version"] = shown(&invoice)["version"].clone();
     kept["updated"] = shown(&invoice)["updated"].clone();
-    assert_eq!(kept, Value::Object(event), "record and event forget the same");
+    assert_eq!(
+        kept,
+        Value::Object(event),
+        "record and event forget the same but for that"
+    );
     assert_eq!(
         (kept["totals"]["gross"].clone(), clean.number),
         ("500.00".into(), raised.number)
@@ -424,11 +470,11 @@ async fn a_person_is_found_in_each_place_alone() {
         let named = || Line::new("of Jane Doe").unwrap();
         let content = &mut invoice.content;
         match place {
-            "customer" => content.customer = Some(jane().contact()),
-            "description" => content.lines[0].description = named(),
+            "customer" => content.agreement.customer = Some(jane().contact()),
+            "description" => content.agreement.lines[0].description = named(),
             "reference" => content.payments[0].reference = named(),
             "reason" => content.credit_notes[0].reason = named(),
-            _ => content.notes = LongText::new("of Jane Doe").unwrap(),
+            _ => content.agreement.notes = LongText::new("of Jane Doe").unwrap(),
         }
         store.save_invoice(business.id, &invoice).await.unwrap();
         let mut event: Map<String, Value> = serde_json::from_value(shown(&invoice)).unwrap();
@@ -466,7 +512,9 @@ fn the_example_has_the_members_of_an_invoice() {
     let example = forecourt_invoices::example_invoice();
     let invoice = run(raised(&mut Store::default(), a_deposit(100)));
     let names = |shown: &Value| shown.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
-    assert_eq!(names(&example), names(&shown(&invoice)));
+    let mut expected = names(&shown(&invoice));
+    expected.push("changed".to_owned());
+    assert_eq!(names(&example), expected, "it is one of an event");
     assert_eq!(
         (&example["number"], &example["status"]["name"], &example["version"]),
         (&json!("INV-1"), &json!("paid"), &json!(3))
@@ -477,15 +525,25 @@ fn the_example_has_the_members_of_an_invoice() {
 #[test]
 fn the_schema_requires_every_member() {
     use utoipa::openapi::{RefOr, Schema};
-    let RefOr::T(Schema::Object(schema)) = <forecourt_invoices::InvoiceView<'_> as utoipa::PartialSchema>::schema()
+    let RefOr::T(Schema::AllOf(parts)) = <forecourt_invoices::FullInvoice<'_> as utoipa::PartialSchema>::schema()
     else {
-        panic!("it is an object")
+        panic!("it is the simple view and more")
     };
-    let invoice = run(raised(&mut Store::default(), a_deposit(100)));
-    let shown = shown(&invoice);
-    let members: Vec<&String> = shown.as_object().unwrap().keys().collect();
-    assert_eq!(schema.properties.keys().collect::<Vec<_>>(), members);
-    assert_eq!(schema.required.iter().collect::<Vec<_>>(), members);
+    let simple = <forecourt_invoices::SimpleInvoice<'_> as utoipa::PartialSchema>::schema();
+    let mut members: Vec<String> = Vec::new();
+    for part in parts.items.iter().map(|part| match part {
+        RefOr::Ref(_) => &simple,
+        part => part,
+    }) {
+        let RefOr::T(Schema::Object(part)) = part else {
+            panic!("it is an object")
+        };
+        let names: Vec<&String> = part.properties.keys().collect();
+        assert_eq!(part.required.iter().collect::<Vec<_>>(), names);
+        members.extend(names.into_iter().cloned());
+    }
+    let shown = shown(&run(raised(&mut Store::default(), a_deposit(100))));
+    assert_eq!(members, shown.as_object().unwrap().keys().cloned().collect::<Vec<_>>());
 }
 
 proptest! {

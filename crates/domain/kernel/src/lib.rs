@@ -14,6 +14,7 @@
 //! ```
 
 pub mod bounds;
+mod changed;
 mod country;
 mod currency;
 mod email;
@@ -44,6 +45,7 @@ mod version;
 mod viewed;
 
 pub use bounds::{BoundedList, BoundedText, InvalidText, Line, LongText, TooManyItems, UrlText};
+pub use changed::add_changed;
 pub use country::{Country, InvalidCountry};
 pub use currency::{Currency, InvalidCurrency};
 pub use email::{Email, InvalidEmail, fold_email};
@@ -56,7 +58,7 @@ pub use id::{
 };
 pub use input::{Change, Field, FromJson, InvalidValue, OrEmpty, Words, from_line, from_object, is_one_line};
 pub use layout::layout_mark;
-pub use mail::{Mail, MailError, MailOutbox, Mailer, PendingMail};
+pub use mail::{Attachment, AttachmentsTooLarge, Mail, MailError, MailOutbox, Mailer, PendingMail};
 pub use money::{InvalidMoney, Money};
 pub use nesting::{JsonExtent, NestedTooDeep, validate_nesting};
 pub use number::integer;

@@ -1,12 +1,12 @@
 //! Mails that a change causes: queued in its transaction and sent afterwards.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use async_trait::async_trait;
 
-use crate::{BoxError, BusinessId, LeadId, Person, StoreResult, Timestamp};
+use crate::{BoxError, BusinessId, ContactId, LeadId, Person, StoreResult, Timestamp};
 
-/// A plain-text mail to one address.
+/// A plain-text mail to one address, which may carry files.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Mail {
     /// The address that receives it.
@@ -24,7 +24,42 @@ pub struct Mail {
     pub reply_to: Option<String>,
     /// The lead that the mail is about. A mail that still waits is deleted with its lead.
     pub lead: Option<LeadId>,
+    /// The files that go with the text.
+    pub attachments: Vec<Attachment>,
+    /// The contact whom the attachments are about. No text can be searched for a person in them, so a mail that is kept anywhere
+    /// is deleted with its contact.
+    pub contact: Option<ContactId>,
 }
+
+/// A file that goes with a mail.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Attachment {
+    /// The name of the file.
+    pub name: String,
+    /// Its media type, such as `application/pdf`.
+    pub media_type: String,
+    /// The content.
+    pub content: Arc<[u8]>,
+}
+
+impl fmt::Debug for Attachment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            name,
+            media_type,
+            content,
+        } = self;
+        write!(f, "{name} ({media_type}, {} bytes)", content.len())
+    }
+}
+
+/// The attachments of a mail are larger than mail servers take.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error(
+    "the attachments of a mail may have at most {} bytes together",
+    Mail::MAX_ATTACHED_BYTES
+)]
+pub struct AttachmentsTooLarge;
 
 /// The queue of mails that are sent after the transaction of a use case has committed.
 #[async_trait]
@@ -46,6 +81,26 @@ pub trait MailOutbox: Send {
 }
 
 impl Mail {
+    /// The maximum number of bytes of all attachments of a mail.
+    pub const MAX_ATTACHED_BYTES: usize = 5 * 1024 * 1024;
+
+    /// Returns the mail with a further attachment.
+    ///
+    /// # Errors
+    /// [`AttachmentsTooLarge`].
+    pub fn attach(mut self, attachment: Attachment) -> Result<Self, AttachmentsTooLarge> {
+        self.attachments.push(attachment);
+        if self.attached_bytes() > Self::MAX_ATTACHED_BYTES {
+            return Err(AttachmentsTooLarge);
+        }
+        Ok(self)
+    }
+
+    /// Returns the number of bytes of all attachments.
+    pub fn attached_bytes(&self) -> usize {
+        self.attachments.iter().map(|attachment| attachment.content.len()).sum()
+    }
+
     /// Creates a mail whose subject and text may come from any caller. Control characters are dropped, except line breaks and
     /// tabs in the text.
     pub fn new(to: impl Into<String>, subject: &str, text: &str) -> Self {
@@ -117,6 +172,24 @@ pub enum MailError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn attachments_are_bounded_together() {
+        let half = Attachment {
+            name: "a.pdf".into(),
+            media_type: "application/pdf".into(),
+            content: vec![0; Mail::MAX_ATTACHED_BYTES / 2].into(),
+        };
+        let mail = Mail::default()
+            .attach(half.clone())
+            .and_then(|mail| mail.attach(half.clone()));
+        assert_eq!(mail.as_ref().map(Mail::attached_bytes), Ok(Mail::MAX_ATTACHED_BYTES));
+        let one = Attachment {
+            content: [0].into(),
+            ..half
+        };
+        assert_eq!(mail.unwrap().attach(one), Err(AttachmentsTooLarge));
+    }
 
     #[test]
     fn what_no_text_holds_is_dropped() {

@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use chrono::{Datelike, Months, NaiveDate};
+use chrono::{Datelike, Days, Months, NaiveDate};
 use serde::{Deserialize, Serialize};
 
 const SECONDS_PER_DAY: i64 = 86_400;
@@ -112,6 +112,16 @@ impl Date {
     /// The calendar year.
     pub fn year(self) -> i32 {
         self.0.year()
+    }
+
+    /// The day `days` later.
+    #[must_use]
+    pub fn days_later(self, days: u32) -> Self {
+        Self(
+            self.0
+                .checked_add_days(Days::new(days.into()))
+                .unwrap_or(NaiveDate::MAX),
+        )
     }
 
     /// The same day `years` later. 29 February becomes the 28th in a year that lacks it.

@@ -11,8 +11,8 @@ use serde_json::Value as Json;
 
 use crate::declare::{FieldValue, FilterInfo, FilterKind, Key, Reader, Rules};
 use crate::{
-    ChannelOptions, ChannelOptionsPatch, Data, DataPatch, MediumKind, Registration, ReservationMethod, SignatureImage,
-    StatusChoice, TimeOfDay, Upload, Vehicle, VehicleTag, YouTubeId,
+    ChannelOptions, ChannelOptionsPatch, Data, DataPatch, MediumKind, Registration, ReservationMaker,
+    ReservationMethod, SignatureImage, StatusChoice, TimeOfDay, Upload, Vehicle, VehicleTag, YouTubeId,
 };
 
 /// `POST /2.0/vehicles`
@@ -98,6 +98,8 @@ pub struct ReserveVehicle {
     pub transaction: Line,
     /// `true` to invoice a deposit that is paid.
     pub create_invoice: bool,
+    /// The document that reserves it, if it is no caller of the vehicle's own operation.
+    pub made_by: Option<ReservationMaker>,
 }
 
 /// `POST /2.0/vehicles/{id}/sale`

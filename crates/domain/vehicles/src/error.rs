@@ -1,6 +1,6 @@
 //! The errors of the use cases.
 
-use forecourt_invoices::InvoiceError;
+use forecourt_invoices::{InvoiceError, InvoiceNumber};
 use forecourt_kernel::{StoreError, ValidationErrors, VehicleId, VersionMismatch};
 
 use crate::{TransitionError, VehicleDocumentId};
@@ -39,6 +39,9 @@ pub enum VehicleError {
     /// The vehicle is not sold, so its sale can be neither undone nor completed (`vehicle_not_sold`).
     #[error("the vehicle is not sold")]
     NotSold,
+    /// The invoice of the sale stands (`vehicle_sale_invoiced`); holds its number.
+    #[error("the sale is billed by {0}")]
+    SaleInvoiced(InvoiceNumber),
     /// The vehicle is of another stock type (`vehicle_not_appraisal`).
     #[error("the vehicle is no appraisal")]
     NotAppraisal,
@@ -86,9 +89,7 @@ impl From<InvoiceError> for VehicleError {
     fn from(error: InvoiceError) -> Self {
         match error {
             InvoiceError::Store(error) => Self::Store(error),
-            error @ (InvoiceError::NotFound(_) | InvoiceError::Invalid(_) | InvoiceError::Transition(_)) => {
-                Self::Store(StoreError::Other(error.into()))
-            }
+            error => Self::Store(StoreError::Other(error.into())),
         }
     }
 }

@@ -18,6 +18,7 @@
 #![doc = include_str!("../examples/publish_a_vehicle.rs")]
 //! ```
 
+mod billed;
 mod channels;
 mod commands;
 mod declare;
@@ -85,18 +86,19 @@ pub use offer::{AppraisalOffer, AppraisalView, read_appraisal};
 pub use preview::VehiclePreview;
 pub use registration::{InvalidRegistration, Registration};
 pub use reservation::{
-    DepositInvoice, FormerReservation, Reservation, ReservationDetails, ReservationEnd, ReservationMethod,
-    ReservationView, Reservations, carries_vat, read_reservation,
+    DepositInvoice, FormerReservation, Reservation, ReservationDetails, ReservationEnd, ReservationMaker,
+    ReservationMethod, ReservationView, Reservations, carries_vat, read_reservation,
 };
-pub use sale::{Sale, SaleView, read_sale};
+pub use sale::{Sale, SaleInvoice, SaleView, read_sale};
 pub use sections::*;
 pub use service::{
-    accept_offer, add_document, add_drive_photo, add_medium, cancel_reservation, check_publishing, create_vehicle,
-    delete_document, delete_medium, delete_vehicle, end_drive, hand_over_vehicle, leave_channel, list_documents,
-    list_drives, list_vehicles, make_offer, order_media, preview_vehicles, read_active_drive, read_document,
-    read_drive, read_medium, read_vehicle, reject_offer, request_offer, reserve_vehicle, sell_vehicle, set_channels,
-    set_vehicle_status, set_vehicle_tags, sign_drive, start_drive, summarize_drive, undo_sale, update_document,
-    update_vehicle, validate_channels, validate_customer, validate_document, validate_drive, validate_driver,
+    InvoicedSale, accept_offer, add_document, add_drive_photo, add_medium, cancel_reservation, check_publishing,
+    create_vehicle, delete_document, delete_medium, delete_vehicle, end_drive, hand_over_vehicle, leave_channel,
+    list_documents, list_drives, list_vehicles, live_sale_invoice, lock_vehicle, make_offer, order_media,
+    preview_vehicles, read_active_drive, read_document, read_drive, read_medium, read_vehicle, reject_offer,
+    request_offer, reservation_of, reserve_vehicle, sell_by_invoice, sell_vehicle, set_channels, set_vehicle_status,
+    set_vehicle_tags, sign_drive, start_drive, summarize_drive, undo_sale, update_document, update_vehicle,
+    validate_billable, validate_channels, validate_customer, validate_document, validate_drive, validate_driver,
     validate_offer, validate_references,
 };
 pub use slug::slug;

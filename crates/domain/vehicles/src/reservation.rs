@@ -2,6 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
+use forecourt_billing::{DealId, OrderId};
 use forecourt_invoices::{CreditNumber, InvoiceId, InvoiceNumber, PaymentMethod};
 use forecourt_kernel::{ContactId, Line, Money, Timestamp, fold};
 use forecourt_reference::UnknownValue;
@@ -117,6 +118,19 @@ pub struct Reservation {
     /// The invoice of the deposit, if one was raised.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub invoice: Option<DepositInvoice>,
+    /// The document that made it, if none of the vehicle's own operations did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_by: Option<ReservationMaker>,
+}
+
+/// A document that reserves vehicles, and frees them again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReservationMaker {
+    /// An order.
+    Order(OrderId),
+    /// A deal.
+    Deal(DealId),
 }
 
 /// The way in which a reservation ended.
@@ -216,15 +230,17 @@ impl Reservations {
 /// instance, `Non-qualifying`), or if `stock.vat_pricing` says that the price is `Inc VAT` or `Ex VAT`. Case and punctuation are
 /// ignored. A vehicle sold under the margin scheme is neither.
 pub fn carries_vat(stock: &Stock) -> bool {
-    let words = |text: &str| -> Vec<String> {
-        let folded = fold(text);
-        let words = folded.split(|char: char| !char.is_alphanumeric());
-        words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
-    };
     let status = words(&stock.vat);
     let qualifies = status.iter().any(|word| word == "qualifying")
         && !status.iter().any(|word| matches!(&**word, "non" | "not" | "no"));
     qualifies || matches!(words(&stock.vat_pricing).join(" ").as_str(), "inc vat" | "ex vat")
+}
+
+/// Returns the words of a text, without regard to case and punctuation.
+pub(crate) fn words(text: &str) -> Vec<String> {
+    let folded = fold(text);
+    let words = folded.split(|char: char| !char.is_alphanumeric());
+    words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
 /// The state of a vehicle's reservation.
@@ -298,6 +314,7 @@ impl<'a> ReservationDetails<'a> {
             reserved_at,
             vat,
             invoice,
+            made_by: _,
         } = reservation;
         Self {
             customer: *customer,

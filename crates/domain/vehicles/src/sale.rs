@@ -1,5 +1,6 @@
 //! The sale of a vehicle (decisions §7, "Sale").
 
+use forecourt_billing::{DealId, InvoiceId, OrderId};
 use forecourt_invoices::InvoiceNumber;
 use forecourt_kernel::{ContactId, Date, Money, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -21,6 +22,24 @@ pub struct Sale {
     /// The time at which the vehicle was handed over to the buyer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handed_over: Option<Timestamp>,
+    /// The invoice that bills it, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub invoice: Option<SaleInvoice>,
+}
+
+/// The invoice of a sale.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct SaleInvoice {
+    /// Its id.
+    pub id: InvoiceId,
+    /// Its number, for display.
+    pub number: InvoiceNumber,
+    /// The order that it was made of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<OrderId>,
+    /// The deal that it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deal: Option<DealId>,
 }
 
 /// The sale of a vehicle.
@@ -47,6 +66,18 @@ pub struct SaleView {
     /// Number of the deposit's invoice, if the sale ended a reservation that has one.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, required, example = "INV-1"))]
     deposit_invoice: Option<InvoiceNumber>,
+    /// Id of the invoice that bills the sale.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<i64>, required))]
+    invoice: Option<InvoiceId>,
+    /// Number of that invoice.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, required, example = "INV-2"))]
+    number: Option<InvoiceNumber>,
+    /// Order that the invoice was made of.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<i64>, required))]
+    order: Option<OrderId>,
+    /// Deal that it belongs to.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<i64>, required))]
+    deal: Option<DealId>,
 }
 
 /// Returns the representation of a vehicle's sale; all of it is null if there is none.
@@ -61,6 +92,7 @@ pub fn read_sale(vehicle: &Vehicle) -> SaleView {
         date,
         at,
         handed_over,
+        invoice,
     } = sale;
     let ended = reservation.ended_by(sale);
     SaleView {
@@ -73,5 +105,9 @@ pub fn read_sale(vehicle: &Vehicle) -> SaleView {
         deposit_invoice: ended
             .and_then(|former| former.reservation.invoice)
             .map(|invoice| invoice.number),
+        invoice: invoice.map(|invoice| invoice.id),
+        number: invoice.map(|invoice| invoice.number),
+        order: invoice.and_then(|invoice| invoice.order),
+        deal: invoice.and_then(|invoice| invoice.deal),
     }
 }

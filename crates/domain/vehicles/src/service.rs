@@ -3,6 +3,7 @@
 mod appraise;
 mod documents;
 mod drives;
+mod invoice;
 mod media;
 mod reserve;
 mod sell;
@@ -23,9 +24,10 @@ pub use self::{
         add_drive_photo, end_drive, list_drives, read_active_drive, read_drive, sign_drive, start_drive,
         summarize_drive, validate_drive, validate_driver,
     },
+    invoice::{InvoicedSale, lock_vehicle, reservation_of, sell_by_invoice, validate_billable},
     media::{add_medium, delete_medium, order_media, read_medium},
     reserve::{cancel_reservation, reserve_vehicle},
-    sell::{hand_over_vehicle, sell_vehicle, undo_sale},
+    sell::{hand_over_vehicle, live_sale_invoice, sell_vehicle, undo_sale},
 };
 
 use crate::channels::missing_for_publishing;

@@ -4,9 +4,12 @@ mod blogs;
 mod calls;
 mod contacts;
 mod events;
+mod invoices;
 mod leads;
 mod listings;
 mod meta;
+mod orders;
+pub(crate) mod papers;
 mod reference;
 mod reviews;
 mod vehicles;
@@ -50,6 +53,8 @@ pub(crate) const AREAS: &[Area] = &[
     leads::AREA,
     contacts::AREA,
     vehicles::AREA,
+    invoices::AREA,
+    orders::AREA,
     listings::AREA,
     calls::AREA,
     blogs::AREA,

@@ -238,6 +238,14 @@ fn complete(operation: &Operation, mut declaration: Declaration) -> Declaration 
             .header("ETag", entity_tag());
         responses.insert("304".into(), known.build().into());
     }
+    if operation.alternative.is_some()
+        && let Some(RefOr::T(found)) = declaration.responses.responses.get_mut("200")
+    {
+        let about = "The name of the file, where the answer is one.";
+        found
+            .headers
+            .insert("Content-Disposition".into(), text_header(about).into());
+    }
     if operation.created != Created::Unreadable
         && let Some(RefOr::T(created)) = declaration.responses.responses.get_mut("201")
     {
@@ -320,7 +328,7 @@ fn header_parameter(name: &str, about: &str, pattern: Option<&str>) -> RefOr<Par
 fn entity_tag() -> Header {
     text_header(
         "The record's version in quotes, `\"3\"`, or `\"3-simple\"` in the simple view; a digest follows where something that the \
-         version does not cover is shown otherwise. None with `fields`.",
+         version does not cover is shown otherwise. A printed document has a digest. None with `fields`.",
     )
 }
 

@@ -135,10 +135,17 @@ impl Data {
         }
         let mut records = AREAS.iter().flat_map(|area| area.records);
         match records.find(|record| record.resource == event.resource()) {
-            Some(record) => Self {
-                schema: Ref::from_schema_name(record.schema).into(),
-                example: (record.example)(),
-            },
+            Some(record) => {
+                let mut example = (record.example)();
+                // Calls have a schema of their own for this.
+                if matches!(record.resource, "invoice" | "order") {
+                    forecourt_kernel::add_changed(None, &mut example);
+                }
+                Self {
+                    schema: schema_of(record.schema, &example),
+                    example,
+                }
+            }
             None => Self {
                 schema: ObjectBuilder::new().schema_type(Type::Object).into(),
                 example: json!({"id": 1042}),
@@ -159,6 +166,20 @@ impl Data {
             example: json!({name: 1042}),
         }
     }
+}
+
+/// Returns the schema of an event's data: that of the record, and in events of documents the members that changed (areas §10.0).
+fn schema_of(record: &str, example: &Value) -> RefOr<Schema> {
+    let record = Ref::from_schema_name(record);
+    if example.get("changed").is_none() || record.ref_location.ends_with("Event") {
+        return record.into();
+    }
+    let names = schemas::array(schemas::line());
+    let about = "The members that differ from the version before.";
+    let changed = ObjectBuilder::new()
+        .property("changed", names.description(Some(about)))
+        .required("changed");
+    Schema::AllOf(AllOfBuilder::new().item(record).item(changed).build()).into()
 }
 
 /// Returns true if the payload is only the id, since the record no longer exists (contract, "Delivery request").

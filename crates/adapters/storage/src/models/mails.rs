@@ -18,6 +18,8 @@ pub(crate) struct NewMailRow {
     pub(crate) claimed: bool,
     pub(crate) queued: Option<i64>,
     pub(crate) lead_id: Option<i64>,
+    pub(crate) attachments: Option<String>,
+    pub(crate) contact_id: Option<i64>,
 }
 
 /// A mail that waits to be sent.
@@ -35,4 +37,6 @@ pub(crate) struct MailRow {
     pub(crate) reply_to: Option<String>,
     pub(crate) claimed: bool,
     pub(crate) lead_id: Option<i64>,
+    pub(crate) attachments: Option<String>,
+    pub(crate) contact_id: Option<i64>,
 }

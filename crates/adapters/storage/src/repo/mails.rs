@@ -1,13 +1,18 @@
 //! Mails that wait to be sent, and the number that a business has sent in a day.
 
 use async_trait::async_trait;
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use diesel::QueryableByName;
 use diesel::insert_into;
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 use forecourt_contacts::{ContactMailReader, WaitingMail};
 use forecourt_dealership::{MailQueue, TakenMails};
-use forecourt_kernel::{BusinessId, LeadId, Mail, MailOutbox, PendingMail, StoreResult, Timestamp, fold};
+use forecourt_kernel::{
+    Attachment, BusinessId, ContactId, LeadId, Mail, MailOutbox, PendingMail, StoreResult, Timestamp, fold,
+};
+use serde::{Deserialize, Serialize};
 
 use super::session::{Read, Session, Write};
 use crate::error::other;
@@ -22,14 +27,14 @@ const PUT_OFF_AT_ONCE: i64 = 500;
 #[async_trait]
 impl MailOutbox for Session<Write> {
     async fn queue_mail(&mut self, business: BusinessId, mail: Mail, at: Timestamp) -> StoreResult<()> {
-        let row = new_row(business, mail, at, false);
+        let row = new_row(business, mail, at, false)?;
         self.send_later(business, insert_into(mails::table).values(row)).await
     }
 
     async fn queue_awaited_mail(&mut self, business: BusinessId, mail: Mail, at: Timestamp) -> StoreResult<bool> {
         let is_claimed = self.claim_mail(business, at).await?;
         if is_claimed {
-            let row = new_row(business, mail, at, true);
+            let row = new_row(business, mail, at, true)?;
             self.send_later(business, insert_into(mails::table).values(row)).await?;
         }
         Ok(is_claimed)
@@ -40,12 +45,49 @@ impl MailOutbox for Session<Write> {
     }
 
     async fn queue_claimed_mail(&mut self, business: BusinessId, mail: Mail, at: Timestamp) -> StoreResult<()> {
-        let row = new_row(business, mail, at, true);
+        let row = new_row(business, mail, at, true)?;
         self.send_later(business, insert_into(mails::table).values(row)).await
     }
 }
 
-fn new_row(business: BusinessId, mail: Mail, at: Timestamp, claimed: bool) -> NewMailRow {
+/// An attachment in the JSON of a waiting mail.
+#[derive(Serialize, Deserialize)]
+struct StoredAttachment {
+    name: String,
+    media_type: String,
+    /// In base64.
+    content: String,
+}
+
+fn stored_attachments(attachments: &[Attachment]) -> StoreResult<Option<String>> {
+    if attachments.is_empty() {
+        return Ok(None);
+    }
+    let stored = attachments.iter().map(|attachment| StoredAttachment {
+        name: attachment.name.clone(),
+        media_type: attachment.media_type.clone(),
+        content: BASE64_STANDARD.encode(&attachment.content),
+    });
+    let stored = serde_json::to_string(&stored.collect::<Vec<_>>());
+    stored.map(Some).map_err(other)
+}
+
+fn read_attachments(stored: Option<&str>) -> StoreResult<Vec<Attachment>> {
+    let Some(stored) = stored else {
+        return Ok(Vec::new());
+    };
+    let stored: Vec<StoredAttachment> = serde_json::from_str(stored).map_err(other)?;
+    let read = stored.into_iter().map(|attachment| {
+        Ok(Attachment {
+            content: BASE64_STANDARD.decode(attachment.content).map_err(other)?.into(),
+            name: attachment.name,
+            media_type: attachment.media_type,
+        })
+    });
+    read.collect()
+}
+
+fn new_row(business: BusinessId, mail: Mail, at: Timestamp, claimed: bool) -> StoreResult<NewMailRow> {
     let Mail {
         to,
         subject,
@@ -54,8 +96,10 @@ fn new_row(business: BusinessId, mail: Mail, at: Timestamp, claimed: bool) -> Ne
         in_reply_to,
         reply_to,
         lead,
+        attachments,
+        contact,
     } = mail;
-    NewMailRow {
+    Ok(NewMailRow {
         business_id: business.get(),
         recipient: to,
         subject,
@@ -68,7 +112,9 @@ fn new_row(business: BusinessId, mail: Mail, at: Timestamp, claimed: bool) -> Ne
         claimed,
         queued: Some(at.epoch_seconds()),
         lead_id: lead.map(LeadId::get),
-    }
+        attachments: stored_attachments(&attachments)?,
+        contact_id: contact.map(ContactId::get),
+    })
 }
 
 #[derive(QueryableByName)]
@@ -310,7 +356,9 @@ impl MailQueue for Session<Write> {
                 is_full,
                 is_spent,
             } = self.take_share(business, now, lease, share).await?;
-            taken.mails.extend(rows.into_iter().map(pending));
+            for row in rows {
+                taken.mails.push(pending(row)?);
+            }
             taken.more |= is_full;
             if is_spent {
                 let given_up = self.put_off(business, now.epoch_seconds()).await?;
@@ -344,7 +392,7 @@ impl MailQueue for Session<Write> {
                 .execute(self.conn().await?)
                 .await?;
         }
-        Ok(rows.into_iter().map(pending).collect())
+        rows.into_iter().map(pending).collect()
     }
 
     async fn drop_mail(&mut self, id: i64) -> StoreResult<()> {
@@ -367,8 +415,8 @@ impl MailQueue for Session<Write> {
     }
 }
 
-fn pending(row: MailRow) -> PendingMail {
-    PendingMail {
+fn pending(row: MailRow) -> StoreResult<PendingMail> {
+    Ok(PendingMail {
         id: row.id,
         business: BusinessId::new(row.business_id),
         mail: Mail {
@@ -379,7 +427,9 @@ fn pending(row: MailRow) -> PendingMail {
             in_reply_to: row.in_reply_to,
             reply_to: row.reply_to,
             lead: row.lead_id.map(LeadId::new),
+            attachments: read_attachments(row.attachments.as_deref())?,
+            contact: row.contact_id.map(ContactId::new),
         },
         attempts: u32::try_from(row.attempts).unwrap_or_default(),
-    }
+    })
 }

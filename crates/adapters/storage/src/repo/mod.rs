@@ -32,6 +32,7 @@ use super::{Conn, Db, Engine, Pipeline, Reader, UnitOfWork, deliveries, dialect}
 mod accounts;
 mod age;
 mod backlog;
+mod billing;
 mod blogs;
 mod calls;
 mod cell;
@@ -49,6 +50,7 @@ mod list;
 mod listings;
 mod mails;
 mod meta;
+mod orders;
 mod outgoing;
 mod owned;
 mod page;
@@ -76,6 +78,7 @@ const OWNED_TABLES: &[&[owned::OwnedTable]] = &[
     blogs::OWNED_TABLES,
     listings::OWNED_TABLES,
     invoices::OWNED_TABLES,
+    orders::OWNED_TABLES,
     calls::OWNED_TABLES,
     files::OWNED_TABLES,
 ];

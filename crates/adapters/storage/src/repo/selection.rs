@@ -117,6 +117,19 @@ impl Selection {
         self.within(column, range.map(seconds));
     }
 
+    /// Selects records in this state whose day is before `today`, or all others.
+    pub(super) fn overdue(&mut self, status: &str, state: &'static str, date: &str, today: i64, is_overdue: bool) {
+        let mut overdue = Sql::new(if is_overdue { "(" } else { "NOT (" });
+        overdue
+            .append(is(status, state))
+            .sql(&format!(" AND {date} IS NOT NULL AND {date} < "))
+            .bind(today);
+        overdue.sql(")");
+        self.conditions.push(overdue);
+        // Its number changes with the day.
+        self.forget_total();
+    }
+
     /// Selects records whose column has a text that passes the filter.
     pub(super) fn text(&mut self, column: &str, filter: Option<&TextFilter>) {
         match filter {

@@ -162,7 +162,7 @@ impl Snapshot {
         Ok(proof.is_none_or(|proof| Keyring::from(key.clone()).proves(&proof)))
     }
 
-    /// Returns the faults in the numbers that businesses give out: events, references, invoices and credit notes.
+    /// Returns the faults in the numbers that businesses give out: events, references, invoices, credit notes and orders.
     ///
     /// # Errors
     /// As for [`Snapshot::businesses`].
@@ -219,9 +219,19 @@ impl Snapshot {
                      FROM invoices, json_each(document, '$.credit_notes') AS note WHERE business_id = {}",
                 business.id
             );
+            let orders = format!(
+                "SELECT number FROM orders WHERE business_id = {} AND number IS NOT NULL",
+                business.id
+            );
+            let latest_order = format!(
+                "SELECT coalesce(max(number), 0) FROM counters WHERE business_id = {} AND kind = 'orders'",
+                business.id
+            );
+            let latest_order = self.integers::<1>(&latest_order)?.first().map_or(0, |[latest]| *latest);
             for (kind, query, latest) in [
                 ("invoices", invoices, business.invoice_number),
                 ("credit notes", credits, business.credit_number),
+                ("orders", orders, latest_order),
             ] {
                 let mut found: Vec<i64> = self.integers::<1>(&query)?.into_iter().map(|[number]| number).collect();
                 found.sort_unstable();

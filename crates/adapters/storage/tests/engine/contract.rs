@@ -4,7 +4,9 @@ use std::env;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use diesel::dsl::sql;
 use diesel::prelude::*;
+use diesel::sql_types::Text;
 use diesel_async::SimpleAsyncConnection as _;
 use forecourt_kernel::{StoreError, StoreResult};
 use forecourt_storage::RunQueryDsl;
@@ -13,7 +15,7 @@ use futures_util::future::join_all;
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
-use super::{Conn, Engine, UnitOfWork, engine_of, on_database};
+use super::{Conn, Engine, FIRST_SCHEMA, UnitOfWork, engine_of, on_database};
 use crate::support::{TABLES, TIMEOUT, impatient, notes, until};
 
 async fn write(conn: &mut Conn, id: i64, body: &str) -> StoreResult<()> {
@@ -250,6 +252,65 @@ async fn a_runtime_with_one_thread_can_migrate() {
     on_database(async |url| {
         let storage = Storage::open(&impatient(&url)).await.unwrap();
         assert!(!storage.migrate().await.unwrap().is_empty());
+    })
+    .await;
+}
+
+/// The invoices that a database had before there were lists of them.
+const FIRST_INVOICES: &str = r#"
+    INSERT INTO businesses (id, tag, name, email, country, website, verified, state, plan, api_access, settings, catalogue,
+        created, updated) VALUES (1, 'acme', 'Acme', '', 'GB', '', TRUE, 'active', 'full', TRUE, '{}', '{}', 0, 0);
+    INSERT INTO counters (business_id, kind, records, writes, number, stamp, unordered)
+        VALUES (1, 'events', 0, 0, 0, 0, FALSE), (1, 'invoices', 0, 0, 2, 0, FALSE), (1, 'credits', 0, 0, 1, 0, FALSE);
+    INSERT INTO invoices (id, business_id, version, created, updated, number, customer, document) VALUES
+        (1, 1, 3, 5, 6, 1, 501, '{"site":3,"status":"paid","type":"deposit","customer":501,"vehicle":901,"date":"2026-01-02",
+            "due_date":"2026-01-16","currency":"GBP","lines":[{"id":1,"type":"deposit","description":"\"Ä\"","vehicle":901,
+            "quantity":1,"net":"82.58","vat_rate":"20.00","vat":"16.52","gross":"99.10","credited":"0.00"}],"payments":[],
+            "credit_notes":[],"notes":""}'),
+        (2, 1, 4, 7, 8, 2, NULL, '{"site":0,"status":"credited","type":"deposit","customer":null,"vehicle":null,
+            "date":"1969-12-31","due_date":"1969-12-31","currency":"GBP","lines":[{"id":1,"type":"deposit","description":"x",
+            "vehicle":null,"quantity":1,"net":"0.29","vat_rate":"0.00","vat":"0.00","gross":"0.29","credited":"0.29"}],
+            "payments":[],"credit_notes":[{"number":"CN-1","date":"1970-01-02","reason":"x","gross":"0.29"}],"notes":""}');"#;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn invoices_from_before_their_lists_are_found() {
+    on_database(async |url| {
+        let storage = Storage::open(&impatient(&url)).await.unwrap();
+        let mut session = engine_of(storage.clone()).begin().await.unwrap();
+        let applied = "
+            CREATE TABLE __diesel_schema_migrations
+                (version VARCHAR(50) PRIMARY KEY NOT NULL, run_on TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP);
+            INSERT INTO __diesel_schema_migrations (version) VALUES ('20261128000000');";
+        for statements in [FIRST_SCHEMA, applied, FIRST_INVOICES] {
+            session.batch_execute(statements).await.unwrap();
+        }
+        session.commit().await.unwrap();
+        assert!(!storage.migrate().await.unwrap().is_empty());
+        let mut reader = engine_of(storage).read().await.unwrap();
+        let mut found = async |query: &str| -> Vec<String> {
+            sql::<Text>(&format!("SELECT CAST(x AS TEXT) FROM ({query}) AS found ORDER BY 1"))
+                .load(&mut *reader)
+                .await
+                .unwrap()
+        };
+        let columns = "concat_ws('|', id, site, status, kind, gross, date, due_date, coalesce(retained, -1))";
+        assert_eq!(
+            found(&format!("SELECT {columns} AS x FROM invoices")).await,
+            [
+                "1|3|paid|deposit|9910|1767312000|1768521600|-1",
+                "2|0|credited|deposit|29|-86400|-86400|-1",
+            ]
+        );
+        for (query, expected) in [
+            ("SELECT vehicle AS x FROM invoice_vehicles WHERE invoice = 1", "901"),
+            ("SELECT count(*) AS x FROM invoice_vehicles", "1"),
+            ("SELECT number AS x FROM invoice_credits WHERE invoice = 2", "1"),
+            ("SELECT date AS x FROM invoice_credits", "86400"),
+            ("SELECT records AS x FROM counters WHERE kind = 'invoices'", "2"),
+            ("SELECT number AS x FROM counters WHERE kind = 'invoices'", "2"),
+        ] {
+            assert_eq!(found(query).await, [expected], "{query}");
+        }
     })
     .await;
 }

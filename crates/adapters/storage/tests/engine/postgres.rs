@@ -25,6 +25,9 @@ use crate::support::{TABLES, TIMEOUT, impatient, notes, on_postgres as on_databa
 #[path = "contract.rs"]
 mod contract;
 
+/// The schema of the first migration.
+const FIRST_SCHEMA: &str = include_str!("../../../../../migrations/postgres/2026-11-28-000000_schema/up.sql");
+
 fn engine_of(storage: Storage) -> Engine {
     let Storage::Postgres(engine) = storage else {
         panic!("not PostgreSQL")

@@ -31,6 +31,9 @@ use crate::support::{TABLES, TIMEOUT, notes, until};
 #[path = "contract.rs"]
 mod contract;
 
+/// The schema of the first migration.
+const FIRST_SCHEMA: &str = include_str!("../../../../../migrations/sqlite/2026-11-28-000000_schema/up.sql");
+
 fn engine_of(storage: Storage) -> Engine {
     let Storage::Sqlite(engine) = storage else {
         panic!("not SQLite")

@@ -1,17 +1,22 @@
 //! Each filter of a list, and each pair of them, is answered by the list's own index, or by that of a filter that few records
 //! pass. A page sorts nothing but its own rows.
 
+use forecourt_billing::{CreditNumber, DealId, InvoiceNumber, OrderId, OrderNumber};
 use forecourt_blogs::testing::an_article;
 use forecourt_blogs::{ArticleFilter, ArticleStatus, Publication};
 use forecourt_calls::testing::a_full_call;
 use forecourt_calls::{CallContent, CallDirection, CallFilter, CallOutcome};
 use forecourt_contacts::{ContactFilter, WholeText};
 use forecourt_dealership::ReadSession;
+use forecourt_invoices::testing::a_draft_sale;
+use forecourt_invoices::{InvoiceFilter, InvoiceId, InvoiceKind, InvoiceStatus, Overdue};
 use forecourt_kernel::{
-    BusinessId, ContactId, Country, LeadId, PageRequest, Range, SiteId, StaffId, StoreResult, TextFilter, VehicleId,
-    View,
+    BusinessId, ContactId, Country, Date, LeadId, Money, PageRequest, Range, SiteId, StaffId, StoreResult, TextFilter,
+    VehicleId, View,
 };
 use forecourt_leads::{LeadFilter, LeadStatus, Phone, Rating};
+use forecourt_orders::testing::a_draft_order;
+use forecourt_orders::{Expired, OrderFilter, OrderStatus, OrderStatusChoice};
 use forecourt_reference::{LeadChannel, StockType};
 use forecourt_reviews::testing::a_review;
 use forecourt_reviews::{ReviewFilter, ReviewStatus};
@@ -25,7 +30,7 @@ use crate::fleet::{a_full_vehicle, a_vehicle};
 use crate::installation::{Installation, both_engines};
 use crate::samples::{a_contact, at};
 
-both_engines!(leads, contacts, vehicles, articles, reviews, calls);
+both_engines!(leads, contacts, vehicles, articles, reviews, invoices, orders, calls);
 
 /// The places, apart from the list's index, where a filter's records are found, and the way to set it.
 type Case<F> = (Vec<String>, Box<dyn Fn(&mut F) + Send + Sync>);
@@ -369,6 +374,142 @@ async fn reviews(installation: Installation) {
     list.check(&installation, business, &cases).await;
 }
 
+fn some_days() -> Option<Range<Date>> {
+    let (from, to) = (Some(at(0).date()), Some(at(9 * 86_400).date()));
+    Some(Range { from, to })
+}
+
+async fn invoices(installation: Installation) {
+    let (installation, business) = listening(installation).await;
+    let mut session = installation.begin().await;
+    for number in 0..9 {
+        let sale = a_draft_sale(ContactId::new(number), VehicleId::new(number));
+        session.insert_invoice(business, sale, at(number)).await.unwrap();
+    }
+    session.commit().await.unwrap();
+    let InvoiceFilter {
+        site: _,
+        status: _,
+        kind: _,
+        number: _,
+        reference: _,
+        customer: _,
+        vehicle: _,
+        deal: _,
+        order: _,
+        parent: _,
+        salesperson: _,
+        credit_note: _,
+        overdue: _,
+        gross: _,
+        date: _,
+        due_date: _,
+        created: _,
+        updated: _,
+    } = InvoiceFilter::default();
+    let overdue = |is_overdue| {
+        let today = at(9 * 86_400).date();
+        Some(Overdue { is_overdue, today })
+    };
+    let cases: Vec<Case<InvoiceFilter>> = vec![
+        case::<InvoiceFilter>(&[], |filter| filter.site = Some(SiteId::new(1))),
+        case::<InvoiceFilter>(&[], |filter| {
+            filter.status = Some(forecourt_invoices::StatusChoice(InvoiceStatus::Paid));
+        }),
+        case::<InvoiceFilter>(&[], |filter| filter.kind = Some(InvoiceKind::Sale)),
+        case::<InvoiceFilter>(&[], |filter| filter.salesperson = Some(StaffId::new(3))),
+        case::<InvoiceFilter>(&[], move |filter| filter.overdue = overdue(true)),
+        case::<InvoiceFilter>(&[], move |filter| filter.overdue = overdue(false)),
+        case::<InvoiceFilter>(&[], |filter| {
+            let (from, to) = (Some(Money::ZERO), Some(Money::from_minor(9)));
+            filter.gross = Some(Range { from, to });
+        }),
+        case::<InvoiceFilter>(&[], |filter| filter.date = some_days()),
+        case::<InvoiceFilter>(&[], |filter| filter.due_date = some_days()),
+        case::<InvoiceFilter>(&[], |filter| filter.created = lately()),
+        case::<InvoiceFilter>(&[], |filter| filter.updated = lately()),
+        case::<InvoiceFilter>(&["invoices_number"], |filter| {
+            filter.number = Some(InvoiceNumber::new(1));
+        }),
+        case::<InvoiceFilter>(&["invoices_reference"], |filter| {
+            filter.reference = Some("PO 1".to_owned());
+        }),
+        case::<InvoiceFilter>(&["invoices_customer"], |filter| {
+            filter.customer = Some(ContactId::new(1));
+        }),
+        case::<InvoiceFilter>(&["invoice_vehicles"], |filter| filter.vehicle = Some(VehicleId::new(1))),
+        case::<InvoiceFilter>(&["invoices_deal"], |filter| filter.deal = Some(DealId::new(1))),
+        case::<InvoiceFilter>(&["invoices_order"], |filter| filter.order = Some(OrderId::new(1))),
+        case::<InvoiceFilter>(&["invoices_parent"], |filter| filter.parent = Some(InvoiceId::new(1))),
+        case::<InvoiceFilter>(&["invoice_credits"], |filter| {
+            filter.credit_note = Some(CreditNumber::new(1));
+        }),
+    ];
+    let list: List<InvoiceFilter> = List {
+        index: "invoices_list",
+        tables: &["invoices"],
+        read: read!(|reader, business, filter: InvoiceFilter, request| reader.invoices(business, filter, request)),
+    };
+    list.check(&installation, business, &cases).await;
+}
+
+async fn orders(installation: Installation) {
+    let (installation, business) = listening(installation).await;
+    let mut session = installation.begin().await;
+    for number in 0..9 {
+        let order = a_draft_order(ContactId::new(number), VehicleId::new(number));
+        session.insert_order(business, order, at(number)).await.unwrap();
+    }
+    session.commit().await.unwrap();
+    let OrderFilter {
+        site: _,
+        status: _,
+        number: _,
+        reference: _,
+        customer: _,
+        vehicle: _,
+        deal: _,
+        invoice: _,
+        salesperson: _,
+        expired: _,
+        date: _,
+        valid_until: _,
+        created: _,
+        updated: _,
+    } = OrderFilter::default();
+    let expired = |is_expired| {
+        let today = at(9 * 86_400).date();
+        Some(Expired { is_expired, today })
+    };
+    let cases: Vec<Case<OrderFilter>> = vec![
+        case::<OrderFilter>(&[], |filter| filter.site = Some(SiteId::new(1))),
+        case::<OrderFilter>(&[], |filter| {
+            filter.status = Some(OrderStatusChoice(OrderStatus::Issued));
+        }),
+        case::<OrderFilter>(&[], |filter| filter.salesperson = Some(StaffId::new(3))),
+        case::<OrderFilter>(&[], move |filter| filter.expired = expired(true)),
+        case::<OrderFilter>(&[], move |filter| filter.expired = expired(false)),
+        case::<OrderFilter>(&[], |filter| filter.date = some_days()),
+        case::<OrderFilter>(&[], |filter| filter.valid_until = some_days()),
+        case::<OrderFilter>(&[], |filter| filter.created = lately()),
+        case::<OrderFilter>(&[], |filter| filter.updated = lately()),
+        case::<OrderFilter>(&["orders_number"], |filter| filter.number = Some(OrderNumber::new(1))),
+        case::<OrderFilter>(&["orders_reference"], |filter| {
+            filter.reference = Some("PO 1".to_owned());
+        }),
+        case::<OrderFilter>(&["orders_customer"], |filter| filter.customer = Some(ContactId::new(1))),
+        case::<OrderFilter>(&["order_vehicles"], |filter| filter.vehicle = Some(VehicleId::new(1))),
+        case::<OrderFilter>(&["orders_deal"], |filter| filter.deal = Some(DealId::new(1))),
+        case::<OrderFilter>(&["orders_invoice"], |filter| filter.invoice = Some(InvoiceId::new(1))),
+    ];
+    let list: List<OrderFilter> = List {
+        index: "orders_list",
+        tables: &["orders"],
+        read: read!(|reader, business, filter: OrderFilter, request| reader.orders(business, filter, request)),
+    };
+    list.check(&installation, business, &cases).await;
+}
+
 async fn calls(installation: Installation) {
     let (installation, business) = listening(installation).await;
     let mut session = installation.begin().await;
@@ -414,7 +555,7 @@ async fn calls(installation: Installation) {
             filter.external_id = Some("c-1".to_owned());
         }),
         case::<CallFilter>(&["calls_tracking"], |filter| {
-            filter.tracking = Some("spring".to_owned())
+            filter.tracking = Some("spring".to_owned());
         }),
         case::<CallFilter>(&[], |filter| filter.started = lately()),
         case::<CallFilter>(&[], |filter| filter.created = lately()),

@@ -30,11 +30,14 @@ use diesel::prelude::*;
 use diesel::sql_types::Text;
 use diesel_async::SimpleAsyncConnection as _;
 use forecourt_contacts::{Address, DuplicateKind, DuplicateProbe};
+use forecourt_invoices::InvoiceNumber;
+use forecourt_invoices::testing::a_draft_sale;
 use forecourt_kernel::{
-    BusinessId, Country, Cursor, EventName, EventSequence, LeadId, LeadNoteId, Mail, NewEvent, PageRequest, Position,
-    Range, WebhookId,
+    BusinessId, ContactId, Country, Cursor, EventName, EventSequence, LeadId, LeadNoteId, Mail, NewEvent, PageRequest,
+    Position, Range, VehicleId, WebhookId,
 };
 use forecourt_leads::{LeadDraft, SenderKeys, VehicleChoice, VehicleClue};
+use forecourt_orders::testing::a_draft_order;
 use forecourt_storage::RunQueryDsl;
 use forecourt_storage::Storage;
 use forecourt_vehicles::VehicleFilter;
@@ -49,6 +52,7 @@ both_engines!(
     each_search_for_a_duplicate_has_an_index,
     what_a_deleted_contact_leaves_is_found_by_indexes,
     each_background_job_has_an_index,
+    documents_are_written_by_indexes,
     the_backlog_is_measured_by_indexes,
     keys_are_listed_by_an_index,
     vehicles_of_leads_have_an_index,
@@ -217,6 +221,62 @@ async fn each_background_job_has_an_index(installation: Installation) {
     assert_eq!(statements.len(), 7, "{statements:?}");
     for statement in statements {
         no_scan(&statement, &explain(&installation, &statement).await);
+    }
+}
+
+async fn documents_are_written_by_indexes(installation: Installation) {
+    let (installation, business) = listening(installation).await;
+    let (customer, vehicle) = (ContactId::new(1), VehicleId::new(1));
+    let mut session = installation.begin().await;
+    let sale = a_draft_sale(customer, vehicle);
+    let mut invoice = session.insert_invoice(business, sale.clone(), at(0)).await.unwrap();
+    session.insert_invoice(business, sale, at(0)).await.unwrap();
+    let mut order = session
+        .insert_order(business, a_draft_order(customer, vehicle), at(0))
+        .await
+        .unwrap();
+    session.commit().await.unwrap();
+    overheard();
+    let mut session = installation.begin().await;
+    session.lock_invoice(business, invoice.id).await.unwrap();
+    session.lock_order(business, order.id).await.unwrap();
+    invoice.content.agreement.lines.clear();
+    order.content.agreement.lines.clear();
+    session.save_invoice(business, &invoice).await.unwrap();
+    session.save_order(business, &order).await.unwrap();
+    session.invoice_by_number(business, InvoiceNumber::FIRST).await.unwrap();
+    session.billed_contacts(business, &[customer]).await.unwrap();
+    session.billed_vehicles(business, &[vehicle]).await.unwrap();
+    session.paid_deposits(business, &[customer]).await.unwrap();
+    session.invoices_with_former_parties(at(0).date(), 9).await.unwrap();
+    session.orders_with_former_parties(at(0).date(), 9).await.unwrap();
+    session.commit().await.unwrap();
+    let mut reader = installation.read().await;
+    reader.contact_invoices(business, customer, invoice.id).await.unwrap();
+    reader.contact_orders(business, customer, order.id).await.unwrap();
+    drop(reader);
+    let mut statements = overheard();
+    statements.retain(|statement| {
+        ["SELECT", "UPDATE", "DELETE"]
+            .iter()
+            .any(|verb| statement.starts_with(verb))
+    });
+    assert!(statements.len() > 10, "{statements:?}");
+    let mut named = String::new();
+    for statement in statements {
+        let plan = explain(&installation, &statement).await;
+        no_scan(&statement, &plan);
+        named += &plan;
+    }
+    if let Storage::Sqlite(_) = installation.storage {
+        for index in [
+            "invoices_customer",
+            "orders_customer",
+            "invoices_retained",
+            "orders_retained",
+        ] {
+            assert!(named.contains(index), "{index} is not used:\n{named}");
+        }
     }
 }
 
@@ -595,6 +655,13 @@ fn no_scan(statement: &str, plan: &str) {
         "reviews",
         "calls",
         "articles",
+        "invoices",
+        "invoice_vehicles",
+        "invoice_credits",
+        "invoice_contacts",
+        "orders",
+        "order_vehicles",
+        "order_contacts",
         "counters",
     ] {
         let on_sqlite = plan.lines().any(|line| line.trim() == format!("SCAN {table}"));

@@ -177,6 +177,11 @@ impl Installation {
         on_conn!(self.storage, conn => conn.batch_execute(statements).await.unwrap());
     }
 
+    /// Returns `true` if all transactions take turns, whatever they lock.
+    pub(crate) const fn takes_turns(&self) -> bool {
+        matches!(self.storage, Storage::Sqlite(_))
+    }
+
     /// Waits until a session waits for another one: for a lock of its transaction, or for its turn to write.
     pub(crate) async fn until_one_waits(&self) {
         const LOCKS: &str = "SELECT count(*) FROM pg_stat_activity

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use forecourt_dealership::TakenMails;
-use forecourt_kernel::{BusinessId, LeadId, Mail, PendingMail, Timestamp};
+use forecourt_kernel::{Attachment, BusinessId, ContactId, LeadId, Mail, PendingMail, Timestamp};
 use futures_util::future::join_all;
 
 use crate::installation::{Installation, MAILS_PER_DAY, both_engines};
@@ -31,6 +31,12 @@ fn mail(subject: &str) -> Mail {
         in_reply_to: Some("one@example.com".to_owned()),
         reply_to: Some("büro@acme.example".to_owned()),
         lead: Some(LeadId::new(7)),
+        attachments: vec![Attachment {
+            name: "Rechnung 🚗.pdf".to_owned(),
+            media_type: "application/pdf".to_owned(),
+            content: [0, 10, 255].as_slice().into(),
+        }],
+        contact: Some(ContactId::new(9)),
     }
 }
 

@@ -29,6 +29,7 @@ mod listings;
 mod lists;
 mod locks;
 mod mails;
+mod orders;
 mod outgoing;
 mod people;
 mod reviews;

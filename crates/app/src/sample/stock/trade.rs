@@ -309,6 +309,7 @@ pub(super) fn reservation(rng: &mut impl Rng, terms: &Terms<'_>, at: Timestamp) 
         reserved_at: at,
         vat: false,
         invoice: None,
+        made_by: None,
     });
     Reservations {
         current,
@@ -325,6 +326,7 @@ pub(super) fn sale(rng: &mut impl Rng, terms: &Terms<'_>, price: Option<Money>, 
         date: at.date(),
         at,
         handed_over: (terms.status == VehicleStatus::Complete).then_some(at),
+        invoice: None,
     })
 }
 

@@ -96,6 +96,7 @@ async fn a_reply_by_email_is_mailed_and_names_what_it_continues() {
         in_reply_to: Some(in_reply_to),
         reply_to: Some("office@acme.example".into()),
         lead: Some(lead.id),
+        ..Mail::default()
     };
     let id_of = |message: &LeadMessage| {
         let LeadMessage { id, lead, created, .. } = message;

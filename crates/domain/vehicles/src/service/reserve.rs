@@ -39,6 +39,7 @@ pub async fn reserve_vehicle(
         date,
         transaction,
         create_invoice,
+        made_by,
     } = command;
     let date = date.map_or_else(|| now.date().midnight(), ReservationDate::moment);
     let mut errors = validate_customer(store, business, Some(customer)).await?;
@@ -91,6 +92,7 @@ pub async fn reserve_vehicle(
         reserved_at: now,
         vat,
         invoice,
+        made_by,
     });
     save_as(EventName::VehicleReserved, store, now, business, stored, content).await
 }

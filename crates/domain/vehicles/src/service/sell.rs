@@ -1,7 +1,7 @@
 //! Selling a vehicle, handing it over, and undoing the sale (decisions §7, "Sale").
 
 use forecourt_accounts::{Business, Caller};
-use forecourt_invoices::{InvoiceStatus, read_invoice};
+use forecourt_invoices::{Invoice, InvoiceNumber, InvoiceStatus, read_invoice};
 use forecourt_kernel::{Clock, EventName, Target, VehicleId};
 
 use super::{lock, save, save_as, validate_amount, validate_customer, validate_day, validate_publish_limit};
@@ -42,6 +42,7 @@ pub async fn sell_vehicle(
         date,
         at: now,
         handed_over: None,
+        invoice: None,
     });
     save_as(EventName::VehicleSold, store, now, business, stored, content).await
 }
@@ -72,8 +73,8 @@ pub async fn hand_over_vehicle(
 /// vehicle.updated.
 ///
 /// # Errors
-/// [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then [`VehicleError::NotSold`]. Then
-/// [`VehicleError::PublishIncomplete`] if it has lost fields that publishing needs since it was sold, then
+/// [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then [`VehicleError::SaleInvoiced`] while an invoice of the
+/// sale stands, then [`VehicleError::NotSold`]. Then [`VehicleError::PublishIncomplete`] if it has lost fields that publishing needs since it was sold, then
 /// [`VehicleError::PublishLimitReached`]; [`VehicleError::Store`].
 pub async fn undo_sale(
     store: &mut dyn VehicleProcessStore,
@@ -83,6 +84,9 @@ pub async fn undo_sale(
 ) -> Result<Vehicle, VehicleError> {
     let business = &*by.business;
     let stored = lock(store, by, id).await?;
+    if let Some(number) = live_sale_invoice(store, business, &stored).await? {
+        return Err(VehicleError::SaleInvoiced(number));
+    }
     let mut content = stored.content.clone();
     let was_reserved = stands_again(store, business, &content).await?;
     let trigger = if was_reserved {
@@ -103,7 +107,24 @@ pub async fn undo_sale(
     save(store, clock.now(), business, stored, content).await
 }
 
-/// Returns `true` if the sale ended a reservation that can be restored: its invoice, if it has one, is not credited.
+/// Returns the number of the invoice of a vehicle's sale, if it stands.
+///
+/// # Errors
+/// [`VehicleError::Store`].
+pub async fn live_sale_invoice(
+    store: &mut dyn VehicleProcessStore,
+    business: &Business,
+    vehicle: &Vehicle,
+) -> Result<Option<InvoiceNumber>, VehicleError> {
+    let Some(invoice) = vehicle.content.sale.as_ref().and_then(|sale| sale.invoice) else {
+        return Ok(None);
+    };
+    let invoice = store.invoice(business.id, invoice.id).await?;
+    Ok(invoice.filter(Invoice::is_live_sale).and_then(|invoice| invoice.number))
+}
+
+/// Returns `true` if the sale ended a reservation that can be restored: its deposit was neither credited nor moved to the invoice
+/// of the sale.
 async fn stands_again(
     store: &mut dyn VehicleProcessStore,
     business: &Business,
@@ -113,7 +134,7 @@ async fn stands_again(
         .sale
         .as_ref()
         .and_then(|sale| content.reservation.ended_by(sale));
-    let Some(former) = former else {
+    let Some(former) = former.filter(|_| content.sale.as_ref().is_some_and(|sale| sale.invoice.is_none())) else {
         return Ok(false);
     };
     match former.reservation.invoice {

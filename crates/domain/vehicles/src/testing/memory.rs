@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use forecourt_accounts::Business;
+use forecourt_billing::{BilledContact, BilledVehicle, BillingReader, Party};
 use forecourt_files::testing::{HoldsFiles, MemoryFileRegister};
 use forecourt_invoices::testing::{HoldsInvoices, MemoryInvoices};
 use forecourt_kernel::{
@@ -105,6 +106,35 @@ pub struct MemoryStore {
     pub mails: MemoryMails,
     /// The calls of the follower: each vehicle that changed, with its state.
     pub followed: Vec<(VehicleId, VehicleStatus)>,
+}
+
+#[async_trait]
+impl BillingReader for MemoryStore {
+    async fn billed_contacts(&mut self, business: BusinessId, ids: &[ContactId]) -> StoreResult<Vec<BilledContact>> {
+        let known = self
+            .vehicles
+            .contacts
+            .iter()
+            .filter(|(_, (owner, _))| *owner == business);
+        let billed = known
+            .filter(|(id, _)| ids.contains(id))
+            .map(|(id, (_, name))| BilledContact {
+                id: *id,
+                party: Party {
+                    name: name.clone(),
+                    ..Party::default()
+                },
+                email: String::new(),
+                nominal_sales: String::new(),
+                nominal_purchases: String::new(),
+            });
+        Ok(billed.collect())
+    }
+
+    async fn billed_vehicles(&mut self, business: BusinessId, ids: &[VehicleId]) -> StoreResult<Vec<BilledVehicle>> {
+        let billed = self.vehicles.of(business).filter(|vehicle| ids.contains(&vehicle.id));
+        Ok(billed.map(BilledVehicle::from).collect())
+    }
 }
 
 impl HoldsVehicles for MemoryStore {

@@ -25,6 +25,7 @@ pub(crate) fn for_ann() -> ReserveVehicle {
         date: None,
         transaction: Line::default(),
         create_invoice: true,
+        made_by: None,
     }
 }
 
@@ -53,6 +54,7 @@ pub(crate) fn code(error: &VehicleError) -> &'static str {
         VehicleError::AlreadyReserved => "vehicle_already_reserved",
         VehicleError::ReserveInvalidStatus => "vehicle_reserve_invalid_status",
         VehicleError::NotSold => "vehicle_not_sold",
+        VehicleError::SaleInvoiced(_) => "vehicle_sale_invoiced",
         VehicleError::NotAppraisal => "vehicle_not_appraisal",
         VehicleError::AppraisalInvalidStatus => "vehicle_appraisal_invalid_status",
         VehicleError::AppraisalIncomplete(_) => "vehicle_appraisal_incomplete",
@@ -154,6 +156,7 @@ async fn in_state(kind: StockType, status: VehicleStatus) -> (Yard, Vehicle) {
         reserved_at: at(0),
         vat: false,
         invoice: None,
+        made_by: None,
     });
     let sold = matches!(status, VehicleStatus::Sold | VehicleStatus::Complete);
     content.sale = sold.then(|| Sale {
@@ -162,6 +165,7 @@ async fn in_state(kind: StockType, status: VehicleStatus) -> (Yard, Vehicle) {
         date: at(0).date(),
         at: at(0),
         handed_over: None,
+        invoice: None,
     });
     let vehicle = yard.put(vehicle.id, content).await;
     yard.store.followed.clear();

@@ -181,9 +181,18 @@ async fn the_invoice_says_what_the_reservation_does() {
     );
     let invoice = yard.store.invoices.all().next().unwrap().clone();
     let content = &invoice.content;
-    assert_eq!((content.customer, content.vehicle), (Some(BOB), Some(vehicle.id)));
-    assert_eq!((content.site.get(), content.date), (0, at(-86_400).date()));
-    assert_eq!(content.lines[0].description.as_str(), "Deposit for 2019 Ford Fiesta");
+    assert_eq!(
+        (content.agreement.customer, content.agreement.vehicle),
+        (Some(BOB), Some(vehicle.id))
+    );
+    assert_eq!(
+        (content.agreement.site.get(), content.agreement.date),
+        (0, at(-86_400).date())
+    );
+    assert_eq!(
+        content.agreement.lines[0].description.as_str(),
+        "Deposit for 2019 Ford Fiesta"
+    );
     assert_eq!(
         (content.totals().vat, content.totals().net),
         (Money::from_minor(2_000), Money::from_minor(10_000))

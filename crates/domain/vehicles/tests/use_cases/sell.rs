@@ -26,6 +26,7 @@ async fn a_sale_is_kept_until_it_is_undone() {
         date: "2026-02-28".parse().unwrap(),
         at: at(100),
         handed_over: None,
+        invoice: None,
     };
     assert_eq!(
         (sold.content.sale.as_ref(), sold.sold_at()),

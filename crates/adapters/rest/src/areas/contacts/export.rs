@@ -5,10 +5,11 @@ use std::collections::VecDeque;
 use forecourt_calls::{CallId, FullCall};
 use forecourt_contacts::{self as contacts, ContactExport};
 use forecourt_dealership::ReadSession;
-use forecourt_invoices::{InvoiceId, InvoiceView};
+use forecourt_invoices::{FullInvoice, InvoiceId};
 use forecourt_kernel::{
     ContactId, Cursor, EventSequence, LeadId, PageRequest, Position, Projection, Scope, VehicleId, View,
 };
+use forecourt_orders::{FullOrder, OrderId};
 use forecourt_reviews::{FullReview, ReviewId};
 use forecourt_vehicles::{self as vehicles, Detail, TestDriveId, TestDriveView, VehicleDocumentView, VehicleView};
 use futures_util::stream::try_unfold;
@@ -37,7 +38,8 @@ pub(super) fn operations() -> Declared<Vec<Operation>> {
 ///
 /// Answers a data subject's access request with one document. It has the record with all its notes, its follow-blocks, linked
 /// leads with their messages and notes, and vehicles. It also has test drives with their signatures, reservations, sales,
-/// invoices, calls, documents, reviews under the contact's name, mails that wait to be sent to it, and past events. Data that the key
+/// invoices, orders, calls, documents, reviews under the contact's name, mails that wait to be sent to it, and past events. Data
+/// that the key
 /// may not read is left out, and named in `omitted`.
 #[utoipa::path(get, path = "/2.0/contacts/{id}/export", tag = "contacts", security(("bearer" = ["contacts:read"])),
     params(IdParameter, FieldsParameter),
@@ -97,6 +99,7 @@ enum Section {
     Reservations,
     Sales,
     Invoices,
+    Orders,
     Calls,
     Documents,
     Reviews,
@@ -106,7 +109,7 @@ enum Section {
 
 impl Section {
     /// The sections that are not part of another.
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 13] = [
         Self::Notes,
         Self::Leads,
         Self::Vehicles,
@@ -114,6 +117,7 @@ impl Section {
         Self::Reservations,
         Self::Sales,
         Self::Invoices,
+        Self::Orders,
         Self::Calls,
         Self::Documents,
         Self::Reviews,
@@ -133,6 +137,7 @@ impl Section {
             Self::Reservations => &["reservations"],
             Self::Sales => &["sales"],
             Self::Invoices => &["invoices"],
+            Self::Orders => &["orders"],
             Self::Calls => &["calls"],
             Self::Documents => &["documents"],
             Self::Reviews => &["reviews"],
@@ -311,7 +316,15 @@ impl Export {
                 let after = InvoiceId::new(after);
                 let invoices = session.contact_invoices(business, contact, after).await?;
                 let last = invoices.last().map(|invoice| invoice.id.get());
-                part(last, invoices.iter().map(InvoiceView::from))
+                let shown =
+                    forecourt_invoices::show_invoices(session.as_mut(), &call.caller.business, &invoices).await?;
+                part(last, shown.iter().map(FullInvoice::from))
+            }
+            Section::Orders => {
+                let orders = session.contact_orders(business, contact, OrderId::new(after)).await?;
+                let last = orders.last().map(|order| order.id.get());
+                let shown = forecourt_orders::show_orders(session.as_mut(), &call.caller.business, orders).await?;
+                part(last, shown.iter().map(FullOrder::from))
             }
             Section::Calls => {
                 let calls = session.contact_calls(business, contact, CallId::new(after)).await?;

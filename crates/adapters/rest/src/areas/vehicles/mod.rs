@@ -55,18 +55,11 @@ pub(super) const AREA: Area = Area {
     about: "The stock and what else stands in the yard: records, tags, and where they are advertised",
     operations,
     codes: CODES,
-    records: &[
-        EventRecord {
-            resource: "vehicle",
-            schema: "Vehicle",
-            example: forecourt_vehicles::example_vehicle,
-        },
-        EventRecord {
-            resource: "invoice",
-            schema: "Invoice",
-            example: forecourt_invoices::example_invoice,
-        },
-    ],
+    records: &[EventRecord {
+        resource: "vehicle",
+        schema: "Vehicle",
+        example: forecourt_vehicles::example_vehicle,
+    }],
 };
 
 codes! {
@@ -120,6 +113,11 @@ codes! {
         meaning: "The mail with the terms could not be sent.",
         cause: "The mail server could not be reached or refused the mail, or the business has sent as many mails as it may in a UTC day.",
         remedy: "Try again after a while. If it keeps failing, ask the operator of the installation to look at the mail settings.",
+    }
+    VEHICLE_SALE_INVOICED = CONFLICT, "vehicle_sale_invoiced" {
+        meaning: "The sale of the vehicle has a live invoice.",
+        cause: "A sale is undone after its invoice; `details.number` names it.",
+        remedy: "Send `?credit=true` with the key's scope invoices:write, which credits the invoice in full first.",
     }
     VEHICLE_COSTS_FULL = UNPROCESSABLE_ENTITY, "vehicle_costs_full" {
         meaning: "The vehicle cannot hold more purchase costs.",
@@ -369,6 +367,9 @@ impl From<VehicleError> for ApiError {
             VehicleError::AlreadyReserved => Self::new(Code::VEHICLE_ALREADY_RESERVED, message),
             VehicleError::ReserveInvalidStatus => Self::new(Code::VEHICLE_RESERVE_INVALID_STATUS, message),
             VehicleError::NotSold => Self::new(Code::VEHICLE_NOT_SOLD, message),
+            VehicleError::SaleInvoiced(number) => {
+                Self::with_details(Code::VEHICLE_SALE_INVOICED, message, json!({"number": number}))
+            }
             VehicleError::NotAppraisal => Self::new(Code::VEHICLE_NOT_APPRAISAL, message),
             VehicleError::AppraisalInvalidStatus => Self::new(Code::VEHICLE_APPRAISAL_INVALID_STATUS, message),
             VehicleError::AppraisalIncomplete(missing) => {

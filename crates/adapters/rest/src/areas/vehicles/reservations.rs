@@ -199,6 +199,7 @@ impl ReservationBody {
             date,
             transaction,
             create_invoice,
+            made_by: None,
         });
         let errors = form.finish(()).err().unwrap_or_default();
         ParsedBody { command, errors }

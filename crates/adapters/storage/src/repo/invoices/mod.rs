@@ -3,23 +3,41 @@
 pub(super) mod people;
 
 use async_trait::async_trait;
+use diesel::dsl::{exists, not};
 use diesel::prelude::*;
+use forecourt_billing::{BillStatus, CreditNumber, DealId, InvoiceId, InvoiceNumber, OrderId};
 use forecourt_invoices::{
-    ContactInvoiceReader, CreditNumber, Invoice, InvoiceContent, InvoiceId, InvoiceNumber, InvoiceReader, InvoiceStore,
+    ContactInvoiceReader, Invoice, InvoiceContent, InvoiceFilter, InvoiceKind, InvoiceReader, InvoiceStore, Overdue,
 };
-use forecourt_kernel::{BusinessId, ContactId, StoreResult, Timestamp, Version};
+use forecourt_kernel::{
+    BusinessId, ContactId, Date, Page, PageRequest, SiteId, StaffId, StoreResult, Timestamp, VehicleId, Version, fold,
+};
 
-use super::Db;
+use super::billing::{amounts, day, days, folded, link_contacts, link_credits, link_vehicles, retained};
 use super::owned::OwnedTable;
+use super::selection::{RecordKind, Selection};
 use super::session::{Mode, Read, Session, Write};
+use super::{Db, contacts, list};
 use crate::error::other;
+use crate::schema::businesses;
 use crate::statement::{Prepare as _, RunQueryDsl, for_no_key_update};
 
-pub(super) const OWNED_TABLES: &[OwnedTable] = &[OwnedTable::new("invoices", "id", 100)];
+pub(super) const OWNED_TABLES: &[OwnedTable] = &[
+    OwnedTable::new("invoice_vehicles", "vehicle, invoice", 500),
+    OwnedTable::new("invoice_credits", "number", 500),
+    OwnedTable::new("invoice_contacts", "contact, invoice", 500),
+    OwnedTable::new("invoices", "id", 100),
+];
 
-/// The counters of the numbers of invoices and credits.
+/// The counter of invoices and their numbers, and that of the numbers of credits.
 const INVOICES: &str = "invoices";
 const CREDITS: &str = "credits";
+
+const KIND: RecordKind = RecordKind {
+    table: "invoices",
+    rows: "invoices",
+    texts: None,
+};
 
 diesel::table! {
     invoices (business_id, id) {
@@ -30,14 +48,53 @@ diesel::table! {
         updated -> BigInt,
         number -> Nullable<BigInt>,
         customer -> Nullable<BigInt>,
+        site -> BigInt,
+        status -> Text,
+        kind -> Text,
+        reference_folded -> Nullable<Text>,
+        deal -> Nullable<BigInt>,
+        order_id -> Nullable<BigInt>,
+        parent -> Nullable<BigInt>,
+        salesperson -> Nullable<BigInt>,
+        gross -> BigInt,
+        date -> BigInt,
+        due_date -> BigInt,
+        retained -> Nullable<BigInt>,
         document -> Text,
     }
 }
 
+diesel::table! {
+    invoice_vehicles (business_id, vehicle, invoice) {
+        business_id -> BigInt,
+        vehicle -> BigInt,
+        invoice -> BigInt,
+    }
+}
+
+diesel::table! {
+    invoice_credits (business_id, number) {
+        business_id -> BigInt,
+        number -> BigInt,
+        invoice -> BigInt,
+        date -> BigInt,
+    }
+}
+
+diesel::table! {
+    invoice_contacts (business_id, contact, invoice) {
+        business_id -> BigInt,
+        contact -> BigInt,
+        invoice -> BigInt,
+    }
+}
+
+diesel::allow_tables_to_appear_in_same_query!(invoices, businesses);
+
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = invoices, check_for_backend(Db))]
-struct InvoiceRow {
-    id: i64,
+pub(super) struct InvoiceRow {
+    pub(super) id: i64,
     version: i64,
     created: i64,
     updated: i64,
@@ -52,17 +109,43 @@ struct InvoiceValues {
     updated: i64,
     number: Option<i64>,
     customer: Option<i64>,
+    site: i64,
+    status: &'static str,
+    kind: &'static str,
+    reference_folded: Option<String>,
+    deal: Option<i64>,
+    order_id: Option<i64>,
+    parent: Option<i64>,
+    salesperson: Option<i64>,
+    gross: i64,
+    date: i64,
+    due_date: i64,
+    retained: Option<i64>,
     document: String,
 }
 
 impl InvoiceValues {
     fn new(invoice: &Invoice) -> StoreResult<Self> {
+        let content = &invoice.content;
+        let agreement = &content.agreement;
         Ok(Self {
             version: invoice.version.number(),
             updated: invoice.updated.epoch_seconds(),
             number: invoice.number.map(InvoiceNumber::get),
-            customer: invoice.content.customer.map(ContactId::get),
-            document: serde_json::to_string(&invoice.content).map_err(other)?,
+            customer: agreement.customer.map(ContactId::get),
+            site: agreement.site.get(),
+            status: content.status.name(),
+            kind: content.kind.name(),
+            reference_folded: folded(&agreement.reference),
+            deal: agreement.deal.map(DealId::get),
+            order_id: content.order.map(OrderId::get),
+            parent: content.parent.map(InvoiceId::get),
+            salesperson: agreement.salesperson.map(StaffId::get),
+            gross: agreement.gross().minor(),
+            date: day(agreement.date),
+            due_date: day(content.due_date),
+            retained: retained(agreement),
+            document: serde_json::to_string(content).map_err(other)?,
         })
     }
 }
@@ -83,6 +166,95 @@ impl TryFrom<InvoiceRow> for Invoice {
     }
 }
 
+/// Selects the invoices that pass `filter`.
+fn selection(business: BusinessId, filter: &InvoiceFilter) -> Selection {
+    let InvoiceFilter {
+        site,
+        status,
+        kind,
+        number,
+        reference,
+        customer,
+        vehicle,
+        deal,
+        order,
+        parent,
+        salesperson,
+        credit_note,
+        overdue,
+        gross,
+        date,
+        due_date,
+        created,
+        updated,
+    } = filter;
+    let mut list = Selection::all(KIND, business);
+    list.is("site", site.map(SiteId::get));
+    list.is("status", status.map(|status| status.0.name()));
+    list.is("kind", kind.map(InvoiceKind::name));
+    list.is("number", number.map(InvoiceNumber::get));
+    list.is("reference_folded", reference.as_deref().map(fold));
+    list.is("customer", customer.map(ContactId::get));
+    list.linked("invoice_vehicles", "invoice", "vehicle", vehicle.map(VehicleId::get));
+    list.is("deal", deal.map(DealId::get));
+    list.is("order_id", order.map(OrderId::get));
+    list.is("parent", parent.map(InvoiceId::get));
+    list.is("salesperson", salesperson.map(StaffId::get));
+    list.linked(
+        "invoice_credits",
+        "invoice",
+        "number",
+        credit_note.map(CreditNumber::get),
+    );
+    if let Some(Overdue { is_overdue, today }) = overdue {
+        list.overdue(
+            "status",
+            BillStatus::Issued.name(),
+            "due_date",
+            day(*today),
+            *is_overdue,
+        );
+    }
+    list.within("gross", amounts(*gross));
+    list.within("date", days(*date));
+    list.within("due_date", days(*due_date));
+    list.during("created", *created);
+    list.during("updated", *updated);
+    list
+}
+
+impl Session<Write> {
+    /// Stores what lists find an invoice by beside its own columns.
+    async fn link_invoice(&mut self, business: BusinessId, invoice: &Invoice) -> StoreResult<()> {
+        let content = &invoice.content;
+        // Only a draft's lines change.
+        if content.status == BillStatus::Draft {
+            link_vehicles!(
+                self,
+                business,
+                invoice_vehicles,
+                invoice = invoice.id.get(),
+                content.agreement.vehicles()
+            );
+            link_contacts!(
+                self,
+                business,
+                invoice_contacts,
+                invoice = invoice.id.get(),
+                content.agreement
+            );
+        }
+        link_credits!(
+            self,
+            business,
+            invoice_credits,
+            invoice = invoice.id.get(),
+            &content.credit_notes
+        );
+        Ok(())
+    }
+}
+
 #[async_trait]
 impl<M: Mode> InvoiceReader for Session<M> {
     async fn invoice(&mut self, business: BusinessId, id: InvoiceId) -> StoreResult<Option<Invoice>> {
@@ -92,6 +264,28 @@ impl<M: Mode> InvoiceReader for Session<M> {
             .get_optional(self.conn().await?)
             .await?;
         row.map(Invoice::try_from).transpose()
+    }
+
+    async fn invoices(
+        &mut self,
+        business: BusinessId,
+        filter: &InvoiceFilter,
+        request: &PageRequest,
+    ) -> StoreResult<Page<Invoice>> {
+        // Invoices are still linked to a contact while it is erased.
+        if contacts::is_being_erased(self.conn().await?, business, filter.customer).await? {
+            return Ok(Page::of(Vec::new(), request, request.offset().map(|_| 0), |_| 0));
+        }
+        let selection = selection(business, filter);
+        let page = list::page(
+            self,
+            &selection,
+            request,
+            InvoiceRow::as_select(),
+            |row: &InvoiceRow| row.id,
+        )
+        .await?;
+        page.try_map(Invoice::try_from)
     }
 
     async fn invoice_by_number(&mut self, business: BusinessId, number: InvoiceNumber) -> StoreResult<Option<Invoice>> {
@@ -164,6 +358,8 @@ impl InvoiceStore for Session<Write> {
             .get_result(self.conn().await?)
             .await?;
         invoice.id = InvoiceId::new(id);
+        self.count_later(business, INVOICES, 1).await?;
+        self.link_invoice(business, &invoice).await?;
         Ok(invoice)
     }
 
@@ -172,8 +368,32 @@ impl InvoiceStore for Session<Write> {
             .set(InvoiceValues::new(invoice)?)
             .prepared()
             .execute(self.conn().await?)
-            .await
-            .map(drop)
+            .await?;
+        self.count_later(business, INVOICES, 0).await?;
+        self.link_invoice(business, invoice).await
+    }
+
+    async fn invoices_with_former_parties(
+        &mut self,
+        before: Date,
+        limit: u32,
+    ) -> StoreResult<Vec<(BusinessId, InvoiceId)>> {
+        let rows: Vec<(i64, i64)> = invoices::table
+            .filter(invoices::retained.assume_not_null().lt(day(before)))
+            .filter(not(exists(
+                businesses::table
+                    .filter(businesses::id.eq(invoices::business_id))
+                    .filter(businesses::deleted.is_not_null()),
+            )))
+            .order((invoices::retained, invoices::id))
+            .limit(limit.into())
+            .select((invoices::business_id, invoices::id))
+            .load(self.conn().await?)
+            .await?;
+        let ids = rows
+            .into_iter()
+            .map(|(business, id)| (BusinessId::new(business), InvoiceId::new(id)));
+        Ok(ids.collect())
     }
 
     async fn next_invoice_number(&mut self, business: BusinessId) -> StoreResult<InvoiceNumber> {

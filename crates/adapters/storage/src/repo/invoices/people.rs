@@ -11,25 +11,54 @@ use serde_json::Value;
 
 use super::super::people::{INVOICE, OF_INVOICES, PersonalArea, note_linked};
 use super::super::session::{Session, Write};
-use super::invoices;
+use super::{invoice_contacts, invoices};
 use crate::error::other;
 use crate::personal::{
-    Erasure::{Cleared, Redacted},
+    Erasure::{Cleared, Deleted, Derived, Redacted},
     PersonalTable, held, table,
 };
 use crate::statement::RunQueryDsl;
 
-pub(in super::super) const TABLES: &[PersonalTable] = &[table(
-    "invoices",
-    &[
-        // Number, days and amounts stay: they are financial records. Every text is redacted.
-        held("document", "invoices", Redacted),
-        held("customer", "invoices", Cleared),
-    ],
-    &["id", "business_id", "version", "created", "updated", "number"],
-)];
+pub(in super::super) const TABLES: &[PersonalTable] = &[
+    table(
+        "invoices",
+        &[
+            // Number, days and amounts stay: they are financial records. So do the parties of what was issued, until the end of its
+            // retention. Every other text is redacted.
+            held("document", "invoices", Redacted),
+            held("customer", "invoices", Cleared),
+            held("reference_folded", "invoices", Derived),
+        ],
+        &[
+            "id",
+            "business_id",
+            "version",
+            "created",
+            "updated",
+            "number",
+            "site",
+            "status",
+            "kind",
+            "deal",
+            "order_id",
+            "parent",
+            "salesperson",
+            "gross",
+            "date",
+            "due_date",
+            "retained",
+        ],
+    ),
+    table("invoice_vehicles", &[], &["business_id", "vehicle", "invoice"]),
+    table("invoice_credits", &[], &["business_id", "number", "invoice", "date"]),
+    table(
+        "invoice_contacts",
+        &[held("contact", "invoices", Deleted)],
+        &["business_id", "invoice"],
+    ),
+];
 
-/// The invoices for a contact.
+/// The invoices for a contact, or that name it as a lender or a finance provider.
 pub(in super::super) struct Invoices;
 
 #[async_trait]
@@ -41,7 +70,19 @@ impl PersonalArea for Invoices {
     async fn note(&self, session: &mut Session<Write>, business: BusinessId, keys: &mut PersonKeys) -> StoreResult<()> {
         let by = keys.contact().get();
         let billed = invoices::customer.assume_not_null().eq(by);
-        note_linked!(session, business, keys, INVOICE, invoices, created, billed).map(drop)
+        note_linked!(session, business, keys, INVOICE, invoices, created, billed)?;
+        let named = invoice_contacts::table
+            .filter(invoice_contacts::business_id.eq(business.get()))
+            .filter(invoice_contacts::contact.eq(by));
+        let ids: Vec<i64> = named
+            .select(invoice_contacts::invoice)
+            .load(session.conn().await?)
+            .await?;
+        for id in ids {
+            // Only leads need the time of a record's creation.
+            session.note_record(business, keys.contact(), INVOICE, (id, 0)).await?;
+        }
+        diesel::delete(named).execute(session.conn().await?).await.map(drop)
     }
 
     fn table(&self) -> &'static str {

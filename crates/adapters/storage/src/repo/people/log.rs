@@ -89,8 +89,18 @@ pub(super) const TABLES: &[PersonalTable] = &[
             withheld("message_id", "made of the record's number", Deleted),
             withheld("in_reply_to", "an id of a mail that came in", Deleted),
             withheld("reply_to", "the business's own address", Deleted),
+            withheld("attachments", "printed from records that the export has", Deleted),
         ],
-        &["id", "business_id", "attempts", "due", "claimed", "queued", "lead_id"],
+        &[
+            "id",
+            "business_id",
+            "attempts",
+            "due",
+            "claimed",
+            "queued",
+            "lead_id",
+            "contact_id",
+        ],
     ),
     table(
         "webhooks",
@@ -270,6 +280,9 @@ pub(in super::super) const OF_VEHICLES: &str = "substr(events.name, 1, 8) = 'veh
 
 /// The condition that an event is about an invoice: word for word that of the index `events_of_invoice`.
 pub(in super::super) const OF_INVOICES: &str = "substr(events.name, 1, 8) = 'invoice.'";
+
+/// The condition that an event is about an order: word for word that of the index `events_of_order`.
+pub(in super::super) const OF_ORDERS: &str = "substr(events.name, 1, 6) = 'order.'";
 
 /// The condition that an event is about a call: word for word that of the index `events_of_call`.
 pub(in super::super) const OF_CALLS: &str = "substr(events.name, 1, 5) = 'call.'";
@@ -464,15 +477,24 @@ impl Session<Write> {
         }
         let affordable = budget.afford(&waiting);
         let last = affordable.last().copied().unwrap_or(after);
-        let waiting: Vec<(i64, String, String, String)> = mails::table
+        let waiting: Vec<(i64, String, String, String, bool, Option<i64>)> = mails::table
             .filter(mails::business_id.eq(business.get()))
             .filter(mails::id.eq_any(affordable))
-            .select((mails::id, mails::recipient, mails::subject, mails::text))
+            .select((
+                mails::id,
+                mails::recipient,
+                mails::subject,
+                mails::text,
+                mails::attachments.is_not_null(),
+                mails::contact_id,
+            ))
             .load(self.conn().await?)
             .await?;
-        for (id, recipient, mut subject, mut text) in waiting {
-            if person.has_email(&recipient) {
-                // Its recipient is the erased person.
+        for (id, recipient, mut subject, mut text, has_attachments, about) in waiting {
+            let is_theirs = person.has_email(&recipient) || about == Some(person.contact().get());
+            // Nobody can be taken out of an attachment, so the mail goes with it.
+            let names_them = || person.is_in_mail(&text) || person.is_in_mail(&subject);
+            if is_theirs || has_attachments && names_them() {
                 diesel::delete(mails::table.find(id))
                     .execute(self.conn().await?)
                     .await?;

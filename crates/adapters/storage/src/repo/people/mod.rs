@@ -16,13 +16,13 @@ use serde_json::Value;
 
 use super::owned::OwnedTable;
 use super::session::{Session, Write};
-use super::{calls, contacts, invoices, leads, reviews, vehicles};
+use super::{calls, contacts, invoices, leads, orders, reviews, vehicles};
 use crate::personal::PersonalTable;
 use crate::statement::{RunQueryDsl, Sql, for_no_key_update};
 
 pub(super) use budget::Budget;
 pub(super) use erasure::{erased_place, nameless_erasure, place as erasure_place};
-pub(super) use log::{OF_CALLS, OF_CHANGED_LEADS, OF_CONTACTS, OF_INVOICES, OF_VEHICLES, READ_AT_ONCE};
+pub(super) use log::{OF_CALLS, OF_CHANGED_LEADS, OF_CONTACTS, OF_INVOICES, OF_ORDERS, OF_VEHICLES, READ_AT_ONCE};
 
 pub(super) const OWNED_TABLES: &[OwnedTable] = &[
     OwnedTable::new("erasure_records", "contact, kind, record", 500),
@@ -39,9 +39,10 @@ pub(super) const DRIVE: i32 = 4;
 pub(super) const SUGGESTED: i32 = 5;
 pub(super) const DOCUMENT: i32 = 6;
 pub(super) const REVIEW: i32 = 7;
-pub(super) const CALL: i32 = 8;
+pub(super) const ORDER: i32 = 8;
+pub(super) const CALL: i32 = 9;
 /// A call with a withheld or unknown number about a lead of the contact.
-pub(super) const CALL_OF_LEAD: i32 = 9;
+pub(super) const CALL_OF_LEAD: i32 = 10;
 
 /// The records of an area that can name a person, in the order in which they are locked.
 const AREAS: &[&dyn PersonalArea] = &[
@@ -50,6 +51,7 @@ const AREAS: &[&dyn PersonalArea] = &[
     &leads::people::Leads,
     &vehicles::people::Vehicles,
     &invoices::people::Invoices,
+    &orders::people::Orders,
     &vehicles::people::Drives,
     &leads::people::SuggestedLeads,
     &vehicles::people::Documents,
@@ -71,6 +73,7 @@ pub(crate) const TABLES: &[&[PersonalTable]] = &[
     contacts::people::TABLES,
     vehicles::people::TABLES,
     invoices::people::TABLES,
+    orders::people::TABLES,
     reviews::people::TABLES,
     calls::people::TABLES,
     log::TABLES,

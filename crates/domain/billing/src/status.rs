@@ -1,11 +1,11 @@
-//! The states of an invoice (decisions §8, "Invoice statuses"). The table [`MOVES`] lists the transitions.
+//! The states of invoices and purchases (decisions §8, "Invoice statuses"). The table [`MOVES`] lists the transitions.
 
 use serde::{Deserialize, Serialize};
 
-/// The state of an invoice.
+/// The state of an invoice or a purchase.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum InvoiceStatus {
+pub enum BillStatus {
     /// Not yet issued: it has no number.
     Draft,
     /// It has a number, and a part of it is still to be paid.
@@ -18,7 +18,7 @@ pub enum InvoiceStatus {
     Credited,
 }
 
-impl InvoiceStatus {
+impl BillStatus {
     /// Every state, by id.
     pub const ALL: [Self; 5] = [Self::Draft, Self::Issued, Self::Paid, Self::Cancelled, Self::Credited];
 
@@ -56,61 +56,84 @@ pub enum Trigger {
     Cancel,
     /// The last part of it is credited.
     Credit,
+    /// A payment is taken back, so that a part of it is to be paid again.
+    Reopen,
 }
 
 impl Trigger {
     /// Every trigger.
-    pub const ALL: [Self; 4] = [Self::Issue, Self::Pay, Self::Cancel, Self::Credit];
+    pub const ALL: [Self; 5] = [Self::Issue, Self::Pay, Self::Cancel, Self::Credit, Self::Reopen];
 }
 
 /// A transition, as a row of the table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Move {
     /// The state before.
-    pub from: InvoiceStatus,
+    pub from: BillStatus,
     /// The cause.
     pub trigger: Trigger,
     /// The state after.
-    pub to: InvoiceStatus,
+    pub to: BillStatus,
 }
 
-const fn on(trigger: Trigger, from: InvoiceStatus, to: InvoiceStatus) -> Move {
+const fn on(trigger: Trigger, from: BillStatus, to: BillStatus) -> Move {
     Move { from, trigger, to }
 }
 
 /// Every transition. An invoice that has a number is credited instead of cancelled, so that no number is without a document.
 pub const MOVES: &[Move] = &[
-    on(Trigger::Issue, InvoiceStatus::Draft, InvoiceStatus::Issued),
-    on(Trigger::Cancel, InvoiceStatus::Draft, InvoiceStatus::Cancelled),
-    on(Trigger::Pay, InvoiceStatus::Issued, InvoiceStatus::Paid),
-    on(Trigger::Credit, InvoiceStatus::Issued, InvoiceStatus::Credited),
-    on(Trigger::Credit, InvoiceStatus::Paid, InvoiceStatus::Credited),
+    on(Trigger::Issue, BillStatus::Draft, BillStatus::Issued),
+    on(Trigger::Cancel, BillStatus::Draft, BillStatus::Cancelled),
+    on(Trigger::Pay, BillStatus::Issued, BillStatus::Paid),
+    on(Trigger::Credit, BillStatus::Issued, BillStatus::Credited),
+    on(Trigger::Credit, BillStatus::Paid, BillStatus::Credited),
+    on(Trigger::Reopen, BillStatus::Paid, BillStatus::Issued),
 ];
 
 /// The reasons why an invoice cannot change its state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum TransitionError {
-    /// Payments and credits need an issued invoice (`invoice_not_issued`).
-    #[error("the invoice is not issued")]
+    /// Payments, credits and mails need an issued invoice (`invoice_not_issued`).
+    #[error("the document is not issued")]
     NotIssued,
     /// Nothing is left to pay or to credit (`invoice_fully_credited`).
-    #[error("the invoice is fully credited")]
+    #[error("the document is fully credited")]
     FullyCredited,
-    /// The table has no such transition from the current state.
-    #[error("the invoice cannot go there from its current status")]
-    TransitionInvalid,
+    /// The current state does not allow it (`invoice_invalid_status`).
+    #[error("the document is {}, which does not allow this", .0.name())]
+    InvalidStatus(BillStatus),
 }
 
 /// Returns the state after `trigger` in the state `from`.
 ///
 /// # Errors
 /// If the table has no such transition. For a payment or a credit, [`TransitionError::NotIssued`] before the invoice is issued
-/// and [`TransitionError::FullyCredited`] after all of it is credited; otherwise [`TransitionError::TransitionInvalid`].
-pub fn next(from: InvoiceStatus, trigger: Trigger) -> Result<InvoiceStatus, TransitionError> {
+/// and [`TransitionError::FullyCredited`] after all of it is credited; otherwise [`TransitionError::InvalidStatus`].
+pub fn next(from: BillStatus, trigger: Trigger) -> Result<BillStatus, TransitionError> {
     let row = MOVES.iter().find(|row| row.from == from && row.trigger == trigger);
     row.map(|row| row.to).ok_or(match (trigger, from) {
-        (Trigger::Pay | Trigger::Credit, InvoiceStatus::Draft | InvoiceStatus::Cancelled) => TransitionError::NotIssued,
-        (Trigger::Pay | Trigger::Credit, InvoiceStatus::Credited) => TransitionError::FullyCredited,
-        _ => TransitionError::TransitionInvalid,
+        (Trigger::Pay | Trigger::Credit, BillStatus::Draft | BillStatus::Cancelled) => TransitionError::NotIssued,
+        (Trigger::Pay | Trigger::Credit, BillStatus::Credited) => TransitionError::FullyCredited,
+        _ => TransitionError::InvalidStatus(from),
     })
+}
+
+/// A state as callers name it in filters, by id or by name.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct StatusChoice(pub BillStatus);
+
+/// The error for a text that names no state.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("must be one of draft, issued, paid, cancelled, credited, or its id, 0 to 4")]
+pub struct UnknownBillStatus;
+
+impl std::str::FromStr for StatusChoice {
+    type Err = UnknownBillStatus;
+
+    fn from_str(text: &str) -> Result<Self, UnknownBillStatus> {
+        let found = BillStatus::ALL
+            .into_iter()
+            .find(|status| status.name() == text || status.id().to_string() == text);
+        found.map(Self).ok_or(UnknownBillStatus)
+    }
 }

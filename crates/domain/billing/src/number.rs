@@ -1,8 +1,12 @@
-//! The numbers of invoices and credit notes: 1, 2, 3 … within a business, without gaps.
+//! The numbers of documents: 1, 2, 3 … within a business for each kind, without gaps.
 
 use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
+
+/// The maximum number of digits of a running number.
+#[cfg(feature = "openapi")]
+const MAX_DIGITS: usize = 19;
 
 macro_rules! numbers {
     ($($(#[$meta:meta])* $name:ident = $prefix:literal;)+) => {$(
@@ -71,6 +75,7 @@ macro_rules! numbers {
             fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
                 utoipa::openapi::ObjectBuilder::new()
                     .schema_type(utoipa::openapi::schema::Type::String)
+                    .max_length(Some($prefix.len() + MAX_DIGITS))
                     .pattern(Some(concat!("^", $prefix, "[1-9][0-9]*$")))
                     .into()
             }
@@ -86,6 +91,12 @@ numbers! {
     InvoiceNumber = "INV-";
     /// The number of a credit note within its business, written `CN-1` (decisions §7).
     CreditNumber = "CN-";
+    /// The number of an order within its business, written `ORD-1` (areas §10.1).
+    OrderNumber = "ORD-";
+    /// The number of a purchase within its business, written `PUR-1` (areas §10.1).
+    PurchaseNumber = "PUR-";
+    /// The number of the credit of a purchase within its business, written `PCN-1` (areas §10.1).
+    PurchaseCreditNumber = "PCN-";
 }
 
 /// The error for a text that is not a number of that kind.

@@ -1,8 +1,9 @@
-//! Value added tax: the standard rates by country, and the tax that an amount includes.
+//! Value added tax: its schemes, the standard rates by country, and the tax that an amount includes (areas §10.1).
 
 use std::{fmt, str::FromStr};
 
-use forecourt_kernel::{Country, Money};
+use forecourt_kernel::{Country, FromJson, InvalidValue, Money, from_line};
+use forecourt_reference::ProductVat;
 use serde::{Deserialize, Serialize};
 
 /// The standard rates in hundredths of a percent, with the countries that have them, as of November 2026.
@@ -35,6 +36,71 @@ const STANDARD_RATES: &[(u16, &str)] = &[
 
 /// A rate of 100 %, in hundredths of a percent.
 const WHOLE: i128 = 10_000;
+
+/// The treatment of a line under value added tax.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum VatScheme {
+    /// Taxed at a rate.
+    Standard,
+    /// Taxed at zero per cent.
+    Zero,
+    /// Exempt from the tax.
+    Exempt,
+    /// Outside the scope of the tax.
+    Outside,
+    /// Sold under the margin scheme for second-hand goods, whose tax no document shows.
+    Margin,
+}
+
+impl VatScheme {
+    /// Every scheme.
+    pub const ALL: [Self; 5] = [Self::Standard, Self::Zero, Self::Exempt, Self::Outside, Self::Margin];
+
+    /// Returns the name in records and in storage.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Standard => "standard",
+            Self::Zero => "zero",
+            Self::Exempt => "exempt",
+            Self::Outside => "outside",
+            Self::Margin => "margin",
+        }
+    }
+}
+
+impl From<ProductVat> for VatScheme {
+    fn from(scheme: ProductVat) -> Self {
+        match scheme {
+            ProductVat::Standard => Self::Standard,
+            ProductVat::Zero => Self::Zero,
+            ProductVat::Exempt => Self::Exempt,
+            ProductVat::Outside => Self::Outside,
+            ProductVat::Margin => Self::Margin,
+        }
+    }
+}
+
+/// The error for a text that names no VAT scheme.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("must be one of standard, zero, exempt, outside, margin")]
+pub struct UnknownVatScheme;
+
+impl FromStr for VatScheme {
+    type Err = UnknownVatScheme;
+
+    fn from_str(text: &str) -> Result<Self, UnknownVatScheme> {
+        let found = Self::ALL.into_iter().find(|scheme| scheme.name() == text);
+        found.ok_or(UnknownVatScheme)
+    }
+}
+
+impl FromJson for VatScheme {
+    fn from_json(value: serde_json::Value) -> Result<Self, InvalidValue> {
+        from_line(value)
+    }
+}
 
 /// A rate of value added tax in percent, exact to two decimals, written `"20.00"`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
@@ -77,7 +143,7 @@ impl VatRate {
     /// nearest minor unit, and halves are rounded away from zero. The rest is net.
     ///
     /// ```
-    /// use forecourt_invoices::VatRate;
+    /// use forecourt_billing::VatRate;
     /// use forecourt_kernel::Money;
     ///
     /// let split = VatRate::from_hundredths(2000).split(Money::from_minor(50_000));
@@ -95,6 +161,13 @@ impl VatRate {
             net: Money::from_minor(gross.minor() - vat),
             vat: Money::from_minor(vat),
         }
+    }
+
+    /// Adds the tax to a net amount: `net × rate`, rounded to the nearest minor unit, a half away from zero.
+    pub fn on_net(self, net: Money) -> Money {
+        let tax = 2 * i128::from(net.minor().unsigned_abs()) * i128::from(self.0) + WHOLE;
+        let tax = tax / (2 * WHOLE) * i128::from(net.minor().signum());
+        Money::from_minor(i64::try_from(tax).unwrap_or_default())
     }
 }
 
@@ -193,6 +266,22 @@ mod tests {
         for text in ["", "-1", "20.005", "655.36", "20%"] {
             assert_eq!(text.parse::<VatRate>(), Err(InvalidVatRate), "{text:?}");
         }
+    }
+
+    #[test]
+    fn tax_on_a_net_amount_is_rounded_once() {
+        let rate = VatRate(2000);
+        for (net, vat) in [
+            (1_999, 400),
+            (-1_999, -400),
+            (2, 0),
+            (3, 1),
+            (0, 0),
+            (9_999_999_999, 2_000_000_000),
+        ] {
+            assert_eq!(rate.on_net(Money::from_minor(net)).minor(), vat, "{net}");
+        }
+        assert_eq!(VatRate(2000).split(Money::from_minor(5_000_000)).vat.minor(), 833_333);
     }
 
     #[test]

@@ -1,0 +1,32 @@
+//! The errors of the use cases.
+
+use forecourt_invoices::InvoiceError;
+use forecourt_kernel::{StoreError, ValidationErrors};
+use forecourt_orders::OrderError;
+use forecourt_vehicles::VehicleError;
+
+/// The error of a use case: that of the area whose rule refused it.
+#[derive(Debug, thiserror::Error)]
+pub enum SaleError {
+    /// Of an invoice.
+    #[error(transparent)]
+    Invoice(#[from] InvoiceError),
+    /// Of an order.
+    #[error(transparent)]
+    Order(#[from] OrderError),
+    /// Of a vehicle.
+    #[error(transparent)]
+    Vehicle(#[from] VehicleError),
+}
+
+impl From<StoreError> for SaleError {
+    fn from(error: StoreError) -> Self {
+        Self::Invoice(error.into())
+    }
+}
+
+impl From<ValidationErrors> for SaleError {
+    fn from(errors: ValidationErrors) -> Self {
+        Self::Invoice(errors.into())
+    }
+}
