@@ -69,7 +69,7 @@ pub(crate) struct Reply {
     pub(crate) coding: Option<ContentEncoding>,
     pub(crate) content_type: &'static str,
     /// The name of the file that the body is.
-    pub(crate) filename: Option<String>,
+    pub(crate) filename: Option<Box<str>>,
 }
 
 impl Reply {
@@ -113,7 +113,7 @@ impl Reply {
     pub(crate) fn file(content: Vec<u8>, content_type: &'static str, name: String) -> Self {
         Self {
             content_type,
-            filename: Some(name),
+            filename: Some(name.into()),
             ..Self::new(StatusCode::OK, content)
         }
     }

@@ -514,14 +514,14 @@ impl AgreementPatch {
             _ => self
                 .lines(business, nominal)
                 .transpose()
-                .map_err(|wrong| within("lines", wrong))?,
+                .map_err(|wrong| within("lines", &wrong))?,
         };
         let exchanges = match &changes.part_exchanges {
             Field::Null => Some(Vec::new()),
             _ => self
                 .part_exchanges()
                 .transpose()
-                .map_err(|wrong| within("part_exchanges", wrong))?,
+                .map_err(|wrong| within("part_exchanges", &wrong))?,
         };
         if lines.is_some() || exchanges.is_some() {
             changed.part_exchanges = exchanges.unwrap_or(changed.part_exchanges);
@@ -548,7 +548,7 @@ pub fn validate_whole(agreement: &Agreement) -> ValidationErrors {
     faults
 }
 
-fn within(name: &str, wrong: InvalidValue) -> ValidationErrors {
+fn within(name: &str, wrong: &InvalidValue) -> ValidationErrors {
     let mut faults = ValidationErrors::new();
     wrong.report(name, &mut faults);
     faults
