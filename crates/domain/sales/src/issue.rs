@@ -29,7 +29,8 @@ pub async fn create_invoice(
     }
     let invoice = invoices::draft_invoice(store, clock, by, draft).await?;
     match &draft.issue {
-        Some(issue) => issue_invoice(store, clock, by, invoice.id, issue).await,
+        // It is long, and most invoices are only drafted.
+        Some(issue) => Box::pin(issue_invoice(store, clock, by, invoice.id, issue)).await,
         None => Ok(invoice),
     }
 }

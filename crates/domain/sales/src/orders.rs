@@ -156,7 +156,7 @@ pub async fn convert_order(
             payment,
             ..Issue::default()
         };
-        invoice = issue_invoice(store, clock, by, invoice.id, &issue).await?;
+        invoice = Box::pin(issue_invoice(store, clock, by, invoice.id, &issue)).await?;
     }
     orders::convert_order(store, clock, business, stored, invoice.id).await?;
     Ok(invoice)

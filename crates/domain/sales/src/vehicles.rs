@@ -52,7 +52,7 @@ pub async fn sell_with_invoice(
     };
     let draft = invoices::validate_new(store, business, clock.now(), body).await?;
     let invoice = invoices::draft_invoice(store, clock, by, &draft).await?;
-    issue_invoice(store, clock, by, invoice.id, &Issue::default()).await?;
+    Box::pin(issue_invoice(store, clock, by, invoice.id, &Issue::default())).await?;
     Ok(vehicles::read_vehicle(store, by, target.id).await?)
 }
 
