@@ -30,6 +30,7 @@
 
 mod address;
 mod blobs;
+mod document;
 mod kind;
 mod mismatches;
 mod name;
@@ -42,6 +43,7 @@ mod video;
 
 pub use address::{AddressKey, FileAddresses, SIGNED_SECONDS, SignedAddresses};
 pub use blobs::{Blob, BlobStore};
+pub use document::{file_name, record_files, size_label};
 pub use kind::FileKind;
 pub use mismatches::{MismatchError, STRAY_SECONDS, StoredMismatches, find_mismatches};
 pub use name::{FileName, NotAFileName};

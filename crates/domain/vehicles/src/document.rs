@@ -1,6 +1,6 @@
 //! The documents of a vehicle (contract, "Vehicle document"; decisions §7).
 
-use forecourt_files::{FileKind, StoredFile};
+use forecourt_files::{FileKind, StoredFile, size_label};
 use forecourt_kernel::{Line, LongText, Timestamp, VehicleId, Version};
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -56,16 +56,6 @@ impl VehicleDocument {
                 Err(WrongFileKind("must be a PDF document, or a JPEG or PNG picture"))
             }
         }
-    }
-}
-
-/// Returns the last part of the path that a caller gives as a file name, or `otherwise` if nothing is left of it.
-pub(crate) fn last_part(filename: &str, otherwise: &str) -> String {
-    let last = filename.rsplit(['/', '\\']).next().unwrap_or_default().trim();
-    if last.trim_matches('.').is_empty() {
-        otherwise.to_owned()
-    } else {
-        last.to_owned()
     }
 }
 
@@ -138,63 +128,6 @@ impl<'a> VehicleDocumentView<'a> {
             icon: if file.kind.is_picture() { "image" } else { "pdf" },
             uploaded: *uploaded,
             version: *version,
-        }
-    }
-}
-
-/// Formats a number of bytes in the largest unit of which there is at least one, with at most one decimal.
-fn size_label(bytes: u64) -> String {
-    const UNIT: u64 = 1024;
-    if bytes < UNIT {
-        return format!("{bytes} B");
-    }
-    let mut unit = UNIT;
-    let mut names = ["KB", "MB", "GB"].into_iter();
-    let mut name = names.next().unwrap_or_default();
-    let tenths = |unit: u64| (bytes.saturating_mul(10) + unit / 2) / unit;
-    while tenths(unit) >= 10 * UNIT
-        && let Some(next) = names.next()
-    {
-        unit *= UNIT;
-        name = next;
-    }
-    match (tenths(unit) / 10, tenths(unit) % 10) {
-        (whole, 0) => format!("{whole} {name}"),
-        (whole, tenth) => format!("{whole}.{tenth} {name}"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_are_short() {
-        for (bytes, label) in [
-            (0, "0 B"),
-            (1_023, "1023 B"),
-            (1_024, "1 KB"),
-            (1_536, "1.5 KB"),
-            (1_048_575, "1 MB"),
-            (1_258_291, "1.2 MB"),
-            (26_214_400, "25 MB"),
-            (5 << 30, "5 GB"),
-        ] {
-            assert_eq!(size_label(bytes), label);
-        }
-    }
-
-    #[test]
-    fn a_path_is_cut_to_its_last_part() {
-        for (sent, name) in [
-            ("v5.pdf", "v5.pdf"),
-            ("/tmp/ v5.pdf ", "v5.pdf"),
-            ("C:\\scans\\v5.pdf", "v5.pdf"),
-            ("scans/", "document"),
-            ("../..", "document"),
-            ("", "document"),
-        ] {
-            assert_eq!(last_part(sent, "document"), name, "{sent}");
         }
     }
 }

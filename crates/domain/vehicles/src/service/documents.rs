@@ -2,11 +2,10 @@
 //! unchanged.
 
 use forecourt_accounts::{Business, Caller};
-use forecourt_files::{FileKind, FileName, FileRegister, StoredFile};
+use forecourt_files::{FileKind, FileName, FileRegister, StoredFile, file_name};
 use forecourt_kernel::{Clock, Line, Page, PageRequest, Target, ValidationErrors, VehicleId};
 
 use super::{lock, read_vehicle};
-use crate::document::last_part;
 use crate::{
     AddVehicleDocument, UpdateVehicleDocument, VehicleDocument, VehicleDocumentContent, VehicleDocumentId,
     VehicleDocumentReader, VehicleError, VehicleFileStore,
@@ -156,31 +155,9 @@ pub(super) async fn record_files(
     business: &Business,
     files: &[StoredFile],
 ) -> Result<(), VehicleError> {
-    // Other transactions that record files wait from here on, so that no two use the same remaining storage.
-    store.insert_files(business.id, files).await?;
-    let Some(limit) = business.settings.storage_limit() else {
-        return Ok(());
-    };
-    let all = store.file_bytes(business.id).await?;
-    if all <= limit {
-        return Ok(());
-    }
-    let new: u64 = files.iter().map(|file| file.size).sum();
-    let message = format!(
-        "is too long for the room that is left: of {} MB for all files of the business {} MB are taken",
-        megabytes(limit),
-        megabytes(all.saturating_sub(new)),
-    );
-    Err(ValidationErrors::one("file", message).into())
-}
-
-/// Formats a number of bytes in MB, with at most one decimal.
-fn megabytes(bytes: u64) -> String {
-    const MEGABYTE: u64 = 1024 * 1024;
-    match (bytes / MEGABYTE, bytes % MEGABYTE * 10 / MEGABYTE) {
-        (whole, 0) => whole.to_string(),
-        (whole, tenth) => format!("{whole}.{tenth}"),
-    }
+    let limit = business.settings.storage_limit();
+    let faults = forecourt_files::record_files(store, business.id, limit, files).await?;
+    Ok(faults.into_result(())?)
 }
 
 /// Reads the file name that a caller sends, and gives it the extension of the file's kind.
@@ -190,8 +167,7 @@ pub(super) fn read_name(
     kind: FileKind,
     errors: &mut ValidationErrors,
 ) -> Line {
-    let name = last_part(filename.unwrap_or_default(), otherwise);
-    match Line::new(kind.named(&name)) {
+    match file_name(filename, otherwise, kind) {
         Ok(name) => name,
         Err(invalid) => {
             errors.add("filename", invalid.to_string());
