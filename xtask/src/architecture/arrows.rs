@@ -56,7 +56,7 @@ fn domain_may_depend(from: &str, to: &str) -> bool {
         ("accounts", to) => matches!(to, "kernel" | "reference"),
         // This crate names all stores together.
         ("dealership", _) => true,
-        ("listings", "vehicles") | ("vehicles", "files" | "invoices") => true,
+        ("listings", "vehicles") | ("jobs", "files") | ("vehicles", "files" | "invoices") => true,
         ("contacts" | "vehicles" | "invoices" | "orders" | "purchases" | "sales", "billing") => true,
         // A call makes leads and moves them, as a listing follows its vehicle.
         ("calls", "leads") => true,

@@ -67,6 +67,8 @@ ids! {
     VehicleId;
     /// Identifies a telephone call, uniquely across businesses.
     CallId;
+    /// Identifies a job on a vehicle, uniquely across businesses.
+    JobId;
     /// Identifies a site of a business; 0 is its main site.
     SiteId;
     /// Identifies a staff user of a business.
