@@ -419,6 +419,9 @@ fn projections() -> Projections {
             forecourt_contacts::project(contact, scopes);
         }),
         ("vehicle", forecourt_vehicles::project_event),
+        ("vehicle_job", |job, _event, scopes| {
+            forecourt_jobs::project(job, scopes)
+        }),
     ])
 }
 

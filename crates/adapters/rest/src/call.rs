@@ -120,6 +120,11 @@ impl Call {
         self.nth_id(1, absent)
     }
 
+    /// Returns the third identifier in the path, of a part of the second; otherwise like [`Call::id`].
+    pub(crate) fn third_id<T: FromStr>(&self, absent: Code) -> Result<T, ApiError> {
+        self.nth_id(2, absent)
+    }
+
     fn nth_id<T: FromStr>(&self, nth: usize, absent: Code) -> Result<T, ApiError> {
         let parsed = self.parameter(nth).and_then(|text| text.parse().ok());
         parsed.ok_or_else(|| ApiError::new(absent, "there is no such resource"))
@@ -133,7 +138,16 @@ impl Call {
     /// Returns the list of this name in the record that the path names first. [`Call::id`] checks whether that record's id is
     /// valid.
     pub(crate) fn list_within(&self, name: &'static str) -> ListName {
-        let record = self.parameter(0).and_then(|text| NotAnId::read(&text).ok());
+        self.list_within_nth(name, 0)
+    }
+
+    /// Returns the list of this name in the record that the path names second; otherwise like [`Call::list_within`].
+    pub(crate) fn list_within_second(&self, name: &'static str) -> ListName {
+        self.list_within_nth(name, 1)
+    }
+
+    fn list_within_nth(&self, name: &'static str, nth: usize) -> ListName {
+        let record = self.parameter(nth).and_then(|text| NotAnId::read(&text).ok());
         ListName::within(name, record.unwrap_or_default())
     }
 

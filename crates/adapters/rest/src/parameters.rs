@@ -8,6 +8,7 @@ use forecourt_blogs::ArticleStatus;
 use forecourt_calls::{CallDirection, CallOutcome};
 use forecourt_contacts::WholeText;
 use forecourt_invoices::{InvoiceKind, InvoiceStatus, Overdue, StatusChoice as InvoiceStatusChoice};
+use forecourt_jobs::JobStatus;
 use forecourt_kernel::{
     ContactId, Date, LeadId, Line, Money, Phone, Range, SiteId, StaffId, TextFilter, Timestamp, VehicleId,
 };
@@ -173,6 +174,9 @@ pub(crate) enum EmailFilter {}
 /// 1 for yes, 0 for no.
 pub(crate) enum Flag {}
 
+/// true or false.
+pub(crate) enum Truth {}
+
 /// true or false, judged on the current day, which the handler adds.
 pub(crate) enum OverdueFlag {}
 
@@ -291,6 +295,8 @@ kinds! {
         schemas::words(["true", "false"]),
         |query, name, _| query.truth(name).map(|is_expired| Expired { is_expired, today: EPOCH.date() })
     }
+    JobStatus => JobStatus { named::<Self>(), |query, name, _| query.parsed(name) }
+    Truth => bool { schemas::words(["true", "false"]), |query, name, _| query.truth(name) }
     Topic => Topic {
         schemas::TopicParameter::schema(),
         |query, name, _| query.with(name, |text| Self::from_name(text).ok_or("must be the name of an event, or ping"))

@@ -3,7 +3,7 @@
 use std::{fmt, str::FromStr};
 
 use async_trait::async_trait;
-use forecourt_kernel::{BusinessId, CallId, ContactId, LeadId, StoreResult, Timestamp, VehicleId};
+use forecourt_kernel::{BusinessId, CallId, ContactId, JobId, LeadId, StoreResult, Timestamp, VehicleId};
 use sha2::{Digest, Sha256};
 
 /// The name that a caller gives to one attempt to change something: 1 to 255 letters, digits, hyphens and underscores.
@@ -103,6 +103,8 @@ pub enum ShownRecord {
     Vehicle(VehicleId),
     /// A telephone call.
     Call(CallId),
+    /// A job on a vehicle.
+    Job(JobId),
 }
 
 /// A request with an idempotency key, which is carried out once even if it arrives several times.

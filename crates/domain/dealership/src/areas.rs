@@ -53,6 +53,7 @@ areas! {
     forecourt_invoices reads [InvoiceReader, ContactInvoiceReader] writes [InvoiceStore], HoldsInvoices::held_invoices as invoices: MemoryInvoices;
     forecourt_orders reads [OrderReader, ContactOrderReader] writes [OrderStore], HoldsOrders::held_orders as orders: MemoryOrders;
     forecourt_sales reads [] writes [SaleStore];
+    forecourt_jobs reads [JobReader] writes [JobStore], HoldsJobs::held_jobs as jobs: MemoryJobs;
     forecourt_listings reads [ListingReader] writes [ListingStore], HoldsListings::held_listings as listings: MemoryListings;
     forecourt_calls reads [CallReader, ContactCallReader] writes [CallStore], HoldsCalls::held_calls as calls: MemoryCalls;
     forecourt_reviews reads [ReviewReader, NamedReviewReader] writes [ReviewStore], HoldsReviews::held_reviews as reviews: MemoryReviews;

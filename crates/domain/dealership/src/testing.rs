@@ -8,18 +8,22 @@ use std::{
 };
 
 use async_trait::async_trait;
+use forecourt_accounts::Business;
 use forecourt_accounts::testing::{HoldsAccounts, MemoryAccounts};
 use forecourt_billing::{BilledContact, BilledVehicle, BillingReader};
 use forecourt_contacts::{
     Contact, ContactDraft, ContactMailReader, ContactReader as _, ContactStore as _, WaitingMail,
 };
 use forecourt_files::FileName;
+use forecourt_jobs::{apply_boards, remove_jobs};
 use forecourt_kernel::testing::{HoldsEvents, MemoryEvents};
 use forecourt_kernel::{
     BusinessId, ContactId, Epoch, Mail, MailOutbox, PendingMail, StoreError, StoreResult, Timestamp, VehicleId, fold,
 };
 use forecourt_leads::{Lead, LeadDraft, LeadStore as _};
-use forecourt_vehicles::{Vehicle, VehicleDraft, VehicleFollower, VehicleReader as _, VehicleStore as _};
+use forecourt_vehicles::{
+    Vehicle, VehicleDraft, VehicleFollower, VehicleReader as _, VehicleStatus, VehicleStore as _,
+};
 
 pub use crate::areas::memory::MemoryRecords;
 use crate::{
@@ -227,7 +231,28 @@ impl HoldsAccounts for MemorySession {
     }
 }
 
-impl VehicleFollower for MemorySession {}
+#[async_trait]
+impl VehicleFollower for MemorySession {
+    async fn vehicle_changed(&mut self, business: &Business, vehicle: &Vehicle, _: Timestamp) -> StoreResult<()> {
+        let is_deleted = vehicle.content.status == VehicleStatus::Deleted;
+        let version = (!is_deleted).then_some(vehicle.version);
+        self.state.jobs.set_vehicle(business.id, vehicle.id, version);
+        Ok(())
+    }
+
+    async fn vehicle_created(&mut self, business: &Business, vehicle: &Vehicle, at: Timestamp) -> StoreResult<()> {
+        apply_boards(self, business, vehicle.id, vehicle.content.kind, at).await
+    }
+
+    async fn vehicle_deleted(
+        &mut self,
+        business: &Business,
+        vehicle: VehicleId,
+        at: Timestamp,
+    ) -> StoreResult<Vec<FileName>> {
+        remove_jobs(self, business.id, vehicle, at).await
+    }
+}
 
 #[async_trait]
 impl MailOutbox for MemorySession {

@@ -38,6 +38,13 @@ pub struct JobFilter {
     pub today: Date,
 }
 
+/// The filter that every job passes, before the current day is known.
+impl Default for JobFilter {
+    fn default() -> Self {
+        Self::all(Timestamp::from_epoch_seconds(0).date())
+    }
+}
+
 impl JobFilter {
     /// The filter that every job passes. It counts as overdue what is on `today`.
     pub const fn all(today: Date) -> Self {

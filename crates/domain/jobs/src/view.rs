@@ -258,6 +258,11 @@ impl SimpleJob<'_> {
 }
 
 impl<'a> FullJob<'a> {
+    /// Returns the same job in the simple view.
+    pub fn into_simple(self) -> SimpleJob<'a> {
+        self.simple
+    }
+
     /// Returns the representation of `job` to a reader with these scopes.
     pub fn new(job: &'a Job, scopes: ScopeSet) -> Self {
         let JobContent {

@@ -150,7 +150,7 @@ fn draft_of(kind: StockType, data: Box<Data>, business: &Business) -> VehicleDra
     }
 }
 
-/// Stores a new vehicle and records its event.
+/// Stores a new vehicle, records its event, and adds what it begins with.
 async fn insert(
     store: &mut dyn VehicleStore,
     now: Timestamp,
@@ -161,6 +161,7 @@ async fn insert(
     store.vehicle_changed(business, &vehicle, now).await?;
     let created = event(EventName::VehicleCreated, &vehicle, business, now)?;
     store.record(business.id, created).await?;
+    store.vehicle_created(business, &vehicle, now).await?;
     Ok(vehicle)
 }
 
@@ -217,7 +218,7 @@ pub async fn update_vehicle(
 }
 
 /// Deletes a vehicle: it keeps its row and answers 404 from then on (decisions §7). A reservation is cancelled first, with its
-/// events, so the vehicle's version rises by two. Its documents and media are removed. Returns the names of their files, whose
+/// events, so the vehicle's version rises by two. Its documents, its media and what other areas keep with it are removed. Returns the names of their files, whose
 /// content must be deleted after the transaction has committed.
 ///
 /// # Errors
@@ -243,6 +244,7 @@ pub async fn delete_vehicle(
     for name in &names {
         files.extend(store.remove_files(by.business_id(), name).await?);
     }
+    files.extend(store.vehicle_deleted(&by.business, id, now).await?);
     vehicle.updated = now;
     vehicle.version = vehicle.version.next();
     store.save_vehicle(by.business_id(), &vehicle).await?;

@@ -48,12 +48,29 @@ pub trait VehicleReader: Send {
     async fn contact_name(&mut self, business: BusinessId, id: ContactId) -> StoreResult<Option<String>>;
 }
 
-/// Follows every change of a vehicle, in the transaction of the change: the read models of other crates.
+/// Follows every change of a vehicle, in the transaction of the change: the read models of other crates, and the records that other
+/// crates keep with it.
 #[async_trait]
 pub trait VehicleFollower: Send {
     /// Records a change of a vehicle of `business`. A vehicle whose status is deleted no longer exists.
     async fn vehicle_changed(&mut self, _business: &Business, _vehicle: &Vehicle, _at: Timestamp) -> StoreResult<()> {
         Ok(())
+    }
+
+    /// Adds what a new vehicle begins with. An operation has created it, and vehicle.created is recorded.
+    async fn vehicle_created(&mut self, _business: &Business, _vehicle: &Vehicle, _at: Timestamp) -> StoreResult<()> {
+        Ok(())
+    }
+
+    /// Removes what other crates keep with a vehicle that is about to be deleted, and is locked. Returns the names of the files whose
+    /// content must be deleted after the transaction has committed; their records are removed.
+    async fn vehicle_deleted(
+        &mut self,
+        _business: &Business,
+        _vehicle: VehicleId,
+        _at: Timestamp,
+    ) -> StoreResult<Vec<FileName>> {
+        Ok(Vec::new())
     }
 }
 

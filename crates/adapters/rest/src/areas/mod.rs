@@ -5,6 +5,7 @@ mod calls;
 mod contacts;
 mod events;
 mod invoices;
+mod jobs;
 mod leads;
 mod listings;
 mod meta;
@@ -55,6 +56,7 @@ pub(crate) const AREAS: &[Area] = &[
     vehicles::AREA,
     invoices::AREA,
     orders::AREA,
+    jobs::AREA,
     listings::AREA,
     calls::AREA,
     blogs::AREA,

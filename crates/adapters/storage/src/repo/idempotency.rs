@@ -5,7 +5,7 @@ use diesel::prelude::*;
 use forecourt_accounts::{IdempotencyKey, IdempotencyStore, KeyUse, KeyedRequest, Shown, ShownRecord, StoredResponse};
 use forecourt_kernel::{BoxError, BusinessId, ContactId, StoreError, StoreResult, Timestamp};
 
-use super::people::{CALL, LEAD, VEHICLE};
+use super::people::{CALL, JOB, LEAD, VEHICLE};
 use super::session::{Session, Write};
 use crate::error::other;
 use crate::models::AnswerRow;
@@ -84,6 +84,7 @@ impl IdempotencyStore for Session<Write> {
             Some(ShownRecord::Lead(id)) => (Some(LEAD), Some(id.get())),
             Some(ShownRecord::Vehicle(id)) => (Some(VEHICLE), Some(id.get())),
             Some(ShownRecord::Call(id)) => (Some(CALL), Some(id.get())),
+            Some(ShownRecord::Job(id)) => (Some(JOB), Some(id.get())),
         };
         let fingerprint = keyed_fingerprint(self.dependencies.cipher()?, fingerprint.as_bytes()).to_vec();
         let row = AnswerRow {

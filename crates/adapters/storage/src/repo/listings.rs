@@ -3,16 +3,14 @@
 use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Nullable, Text};
-use forecourt_accounts::Business;
 use forecourt_kernel::{
     BusinessId, Cursor, Page, PageRequest, Position, Range, StoreError, StoreResult, TextFilter, Timestamp, VehicleId,
 };
 use forecourt_listings::{
     Advert, AdvertFacts, Build, Change, ChangeRange, ChangedTo, DueExpiry, Feed, FileAddresses, Listed, Listing,
     ListingFilter, ListingReader, ListingStore, ManifestEntry, ManifestState, ReadyCount, ReadyFor, RemovalReason,
-    StoredListing, follow,
+    StoredListing,
 };
-use forecourt_vehicles::{Vehicle, VehicleFollower};
 
 use super::owned::OwnedTable;
 use super::selection::like;
@@ -478,14 +476,6 @@ impl<M: Mode> ListingReader for Session<M> {
             .load(self.conn().await?)
             .await?;
         Ok(rows.into_iter().map(shown).collect())
-    }
-}
-
-/// Writes a vehicle's listing with the vehicle.
-#[async_trait]
-impl VehicleFollower for Session<Write> {
-    async fn vehicle_changed(&mut self, business: &Business, vehicle: &Vehicle, at: Timestamp) -> StoreResult<()> {
-        follow(self, business, vehicle, at).await
     }
 }
 

@@ -10,8 +10,8 @@
 //!
 //! 1. an entry of background work (`deletions`, a lease), which no transaction waits for;
 //! 2. subscriptions (`webhooks`), by business and id;
-//! 3. records that the request names or the erasure finds: contacts, calls, leads, vehicles, invoices, test drives, other records; of
-//!    one kind by id;
+//! 3. records that the request names or the erasure finds: contacts, calls, leads, vehicles, invoices, test drives, other records,
+//!    jobs; of one kind by id;
 //! 4. the business's counters (`counters`), by the first of them;
 //! 5. other rows of the business: those that refer to its records (`lead_vehicles`, `vehicle_facts`, `listings` and their like),
 //!    articles, events;
@@ -42,8 +42,10 @@ mod deletions;
 mod diagnosis;
 mod events;
 mod files;
+mod followers;
 mod idempotency;
 mod invoices;
+mod jobs;
 mod keys;
 mod leads;
 mod list;
@@ -69,6 +71,7 @@ pub(crate) use records::Records;
 /// The tables that businesses own, by area. Rows come before the rows that they refer to.
 const OWNED_TABLES: &[&[owned::OwnedTable]] = &[
     leads::OWNED_TABLES,
+    jobs::OWNED_TABLES,
     vehicles::OWNED_TABLES,
     vehicles::documents::OWNED_TABLES,
     vehicles::drives::OWNED_TABLES,

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use forecourt_dealership::Session;
 use forecourt_files::{FileKind, FileStoreError, OpenFile, StoredFile};
-use forecourt_kernel::{Field, Line, LongText, StoreError, Target, Timestamp, VehicleId, View};
+use forecourt_kernel::{Field, Line, LongText, Projection, StoreError, Target, Timestamp, VehicleId, View};
 use forecourt_vehicles::{
     self as vehicles, AddVehicleDocument, UpdateVehicleDocument, VehicleDocument, VehicleDocumentId,
     VehicleDocumentView,
@@ -160,11 +160,21 @@ async fn found(call: &Call) -> Result<VehicleDocument, ApiError> {
         (status = 404, description = "`vehicle_not_found`, `vehicle_document_not_found`")))]
 async fn download_vehicle_document(call: Call) -> Result<Answer, ApiError> {
     let fields = call.fields()?;
-    let document = found(&call).await?;
-    let file = document.content.file;
+    let VehicleDocument { id, content, .. } = found(&call).await?;
+    download(&call, fields.as_ref(), id.to_string(), content.name, &content.file).await
+}
+
+/// Returns a document with its content, or the part of it that `fields` names.
+pub(in crate::areas) async fn download(
+    call: &Call,
+    fields: Option<&Projection>,
+    id: String,
+    name: Line,
+    file: &StoredFile,
+) -> Result<Answer, ApiError> {
     let download = DocumentDownload {
-        id: document.id.to_string(),
-        name: document.content.name.into_string(),
+        id,
+        name: name.into_string(),
         extension: file.kind.extension(),
         mime: file.kind.mime(),
         size: file.size,
@@ -172,7 +182,7 @@ async fn download_vehicle_document(call: Call) -> Result<Answer, ApiError> {
         content: String::new(),
     };
     let whole = serde_json::to_value(download).map_err(reply::unwritable)?;
-    let mut shown = match &fields {
+    let mut shown = match fields {
         None => whole,
         Some(fields) => fields.apply(whole),
     };
@@ -182,7 +192,7 @@ async fn download_vehicle_document(call: Call) -> Result<Answer, ApiError> {
     if content.is_none() {
         return Ok(Reply::ok(&shown)?.into());
     }
-    with_content(&call, &file, &shown).await
+    with_content(call, file, &shown).await
 }
 
 /// Returns a document with its content as the last member, written as it is read: it may be as long as 33 MB.
@@ -284,7 +294,7 @@ parameters! {
 
 /// A document with its content.
 #[derive(Serialize, ToSchema)]
-struct DocumentDownload {
+pub(in crate::areas) struct DocumentDownload {
     /// Document id.
     id: String,
     /// Its name.
@@ -304,17 +314,17 @@ struct DocumentDownload {
 
 /// The answer to the deletion of a document.
 #[derive(Serialize, ToSchema)]
-struct DeletedDocument {
+pub(in crate::areas) struct DeletedDocument {
     /// Document id.
-    id: String,
+    pub(in crate::areas) id: String,
     /// Always true.
-    deleted: bool,
+    pub(in crate::areas) deleted: bool,
 }
 
 /// A document to be uploaded.
 #[derive(Deserialize, ToSchema)]
 #[schema(example = json!({"file": "JVBERi0xLjQKJSVFT0YK", "filename": "service-history.pdf", "description": "Service history"}))]
-struct DocumentBody {
+pub(in crate::areas) struct DocumentBody {
     /// The file in base64, or a data: URL of it.
     #[serde(default, rename = "file")]
     #[schema(value_type = String, required, content_encoding = "base64", min_length = 1, max_length = 41_943_040)]
@@ -343,7 +353,7 @@ fn extension_schema() -> RefOr<Schema> {
 
 impl DocumentBody {
     /// Returns the command, except for the file, which is stored later.
-    fn read(self, call: &Call) -> Result<(DocumentParts, &UploadedFile, FileKind), ApiError> {
+    pub(in crate::areas) fn read(self, call: &Call) -> Result<(DocumentParts, &UploadedFile, FileKind), ApiError> {
         let Self {
             _file,
             filename,
@@ -375,10 +385,10 @@ impl DocumentBody {
 }
 
 /// The details of a document apart from its file.
-struct DocumentParts {
-    filename: Option<String>,
-    description: LongText,
-    public: bool,
+pub(in crate::areas) struct DocumentParts {
+    pub(in crate::areas) filename: Option<String>,
+    pub(in crate::areas) description: LongText,
+    pub(in crate::areas) public: bool,
 }
 
 /// Changes of a document.

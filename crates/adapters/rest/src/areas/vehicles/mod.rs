@@ -2,7 +2,7 @@
 
 mod appraisals;
 mod channels;
-mod documents;
+pub(super) mod documents;
 mod drives;
 mod id;
 mod list;

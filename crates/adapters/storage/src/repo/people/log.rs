@@ -278,6 +278,9 @@ pub(super) const TABLES: &[PersonalTable] = &[
 /// The condition that an event is about a vehicle: word for word that of the index `events_of_vehicle`.
 pub(in super::super) const OF_VEHICLES: &str = "substr(events.name, 1, 8) = 'vehicle.'";
 
+/// The condition that an event is about a job: word for word that of the index `events_of_vehicle_job`.
+pub(in super::super) const OF_VEHICLE_JOBS: &str = "substr(events.name, 1, 12) = 'vehicle_job.'";
+
 /// The condition that an event is about an invoice: word for word that of the index `events_of_invoice`.
 pub(in super::super) const OF_INVOICES: &str = "substr(events.name, 1, 8) = 'invoice.'";
 

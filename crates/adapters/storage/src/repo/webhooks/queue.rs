@@ -15,6 +15,7 @@ use forecourt_webhooks::{
 };
 
 use super::super::accounts::business;
+use super::super::people::OF_VEHICLE_JOBS;
 use super::super::session::{Session, Write};
 use super::super::{Conn, deliveries, dialect};
 use super::endpoint::{business_tag, earliest, open_endpoint};
@@ -26,6 +27,14 @@ use crate::statement::{Prepare as _, RunQueryDsl, for_no_key_update, share_unloc
 pub(in super::super) const PENDING: i32 = status_code(DeliveryStatus::Pending);
 /// The condition of the index of deletions on its events, word for word.
 const DELETIONS: &str = "events.name IN ('contact.deleted', 'lead.deleted', 'vehicle.deleted')";
+
+/// Returns the condition of an index that finds the deletions of a kind of record, word for word.
+fn deletions_of(resource: &str) -> &'static str {
+    match resource {
+        "vehicle_job" => OF_VEHICLE_JOBS,
+        _ => DELETIONS,
+    }
+}
 
 #[async_trait]
 impl DeliveryQueue for Session<Write> {
@@ -330,7 +339,7 @@ impl Session<Write> {
             let deletions: Vec<(i64, i64)> = events::table
                 .filter(events::business_id.eq(business.get()))
                 .filter(events::name.eq(format!("{resource}.deleted")))
-                .filter(sql::<Bool>(DELETIONS))
+                .filter(sql::<Bool>(deletions_of(resource)))
                 .filter(events::record.eq_any(records))
                 .select((events::record, events::created))
                 .load(self.conn().await?)
