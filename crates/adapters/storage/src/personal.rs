@@ -99,7 +99,7 @@ pub const EVENTS: &[Held] = &[
     withheld("appointment", "of an area to come: none is recorded", Erasure::Redacted),
     withheld("purchase", "of an area to come: none is recorded", Erasure::Redacted),
     withheld("deal", "of an area to come: none is recorded", Erasure::Redacted),
-    withheld("vehicle_job", "of an area to come: none is recorded", Erasure::Redacted),
+    withheld("vehicle_job", "work on a vehicle of the dealership", Erasure::Redacted),
 ];
 
 /// The operations that take files in, and the part of these files that an erasure leaves.
@@ -108,6 +108,11 @@ pub const UPLOADS: &[Held] = &[
     held(
         "/2.0/vehicles/{id}/documents",
         "documents",
+        Erasure::Kept("it belongs to the vehicle; its name and description are redacted"),
+    ),
+    withheld(
+        "/2.0/vehicles/{id}/jobs/{job_id}/documents",
+        "work on a vehicle of the dealership",
         Erasure::Kept("it belongs to the vehicle; its name and description are redacted"),
     ),
     withheld(

@@ -233,6 +233,13 @@ impl JobContent {
         job
     }
 
+    /// Ticks all tasks of the first `count` stages at the moment `at`.
+    pub fn complete_stages(&mut self, count: usize, at: Timestamp) {
+        for stage in self.stages.iter_mut().take(count) {
+            stage.set_status(JobStatus::Done, at);
+        }
+    }
+
     /// Returns a task with an id that the job has not used.
     pub(crate) fn new_task(&mut self, name: String, done_at: Option<Timestamp>) -> Task {
         self.last_task += 1;

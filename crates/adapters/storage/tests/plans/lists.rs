@@ -10,6 +10,8 @@ use forecourt_contacts::{ContactFilter, WholeText};
 use forecourt_dealership::ReadSession;
 use forecourt_invoices::testing::a_draft_sale;
 use forecourt_invoices::{InvoiceFilter, InvoiceId, InvoiceKind, InvoiceStatus, Overdue};
+use forecourt_jobs::testing::a_job;
+use forecourt_jobs::{JobFilter, JobStatus};
 use forecourt_kernel::{
     BusinessId, ContactId, Country, Date, LeadId, Money, PageRequest, Range, SiteId, StaffId, StoreResult, TextFilter,
     VehicleId, View,
@@ -25,12 +27,12 @@ use forecourt_vehicles::{FieldCondition, FieldFilter, FilterKind, StatusChoice, 
 use futures_util::future::BoxFuture;
 use serde_json::{Map, json};
 
-use super::{about, explain, listening, no_scan, overheard, pages};
+use super::{about, explain, in_order, listening, no_scan, overheard, pages};
 use crate::fleet::{a_full_vehicle, a_vehicle};
 use crate::installation::{Installation, both_engines};
 use crate::samples::{a_contact, at};
 
-both_engines!(leads, contacts, vehicles, articles, reviews, invoices, orders, calls);
+both_engines!(leads, contacts, vehicles, articles, reviews, invoices, orders, calls, jobs);
 
 /// The places, apart from the list's index, where a filter's records are found, and the way to set it.
 type Case<F> = (Vec<String>, Box<dyn Fn(&mut F) + Send + Sync>);
@@ -338,6 +340,67 @@ async fn articles(installation: Installation) {
         )),
     };
     list.check(&installation, business, &cases).await;
+}
+
+async fn jobs(installation: Installation) {
+    let (installation, business) = listening(installation).await;
+    let mut session = installation.begin().await;
+    for number in 0..9 {
+        let content = a_job(VehicleId::new(number), ContactId::new(number));
+        session.insert_job(business, content, at(number)).await.unwrap();
+    }
+    session.commit().await.unwrap();
+    let JobFilter {
+        board: _,
+        status: _,
+        stage: _,
+        vehicle: _,
+        staff: _,
+        supplier: _,
+        automatic: _,
+        overdue: _,
+        due: _,
+        created: _,
+        updated: _,
+        today: _,
+    } = JobFilter::default();
+    let today = at(0).date();
+    let cases: Vec<Case<JobFilter>> = vec![
+        case::<JobFilter>(&[], |filter| filter.board = Some(7)),
+        case::<JobFilter>(&[], |filter| filter.status = Some(JobStatus::Open)),
+        case::<JobFilter>(&[], |filter| filter.stage = Some("Photos".to_owned())),
+        case::<JobFilter>(&["jobs_vehicle"], |filter| filter.vehicle = Some(VehicleId::new(3))),
+        // The entries of the vehicles' index are shorter: it counts what another table selects.
+        case::<JobFilter>(&["jobs_vehicle"], |filter| filter.staff = Some(StaffId::new(2))),
+        case::<JobFilter>(&["jobs_vehicle"], |filter| filter.supplier = Some(ContactId::new(3))),
+        case::<JobFilter>(&[], |filter| filter.automatic = Some(true)),
+        case::<JobFilter>(&[], |filter| filter.overdue = Some(true)),
+        case::<JobFilter>(&[], |filter| filter.overdue = Some(false)),
+        case::<JobFilter>(&[], move |filter| {
+            filter.due = Some(Range {
+                from: Some(today),
+                to: None,
+            });
+        }),
+        case::<JobFilter>(&[], |filter| filter.created = lately()),
+        case::<JobFilter>(&[], |filter| filter.updated = lately()),
+    ];
+    let list: List<JobFilter> = List {
+        index: "jobs_list",
+        tables: &["jobs"],
+        read: read!(|reader, business, filter: JobFilter, request| reader.job_summaries(business, filter, request)),
+    };
+    list.check(&installation, business, &cases).await;
+
+    let mut session = installation.begin().await;
+    overheard();
+    let vehicle = VehicleId::new(3);
+    session.count_jobs(business, vehicle).await.unwrap();
+    session.open_job(business, vehicle, 7, None).await.unwrap();
+    session.any_job(business, vehicle).await.unwrap();
+    session.lock_job_vehicle(business, vehicle).await.unwrap();
+    session.commit().await.unwrap();
+    in_order(&installation, overheard()).await;
 }
 
 async fn reviews(installation: Installation) {

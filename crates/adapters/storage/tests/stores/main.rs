@@ -22,6 +22,7 @@ mod idempotency;
 mod identity;
 mod installation;
 mod invoices;
+mod jobs;
 mod lead_conversation;
 mod lead_vehicles;
 mod leads;

@@ -11,6 +11,7 @@ use forecourt_blogs::{ArticleBody, ArticleHead, Publication};
 use forecourt_calls::CallContent;
 use forecourt_contacts::ContactDraft;
 use forecourt_invoices::InvoiceContent;
+use forecourt_jobs::{JobContent, JobOutline};
 use forecourt_leads::LeadDraft;
 use forecourt_orders::OrderContent;
 use forecourt_reviews::ReviewContent;
@@ -68,6 +69,8 @@ async fn documents_are_stored_in_their_pinned_form(installation: Installation) {
     let call: CallContent = pinned(form!("call"));
     let drive: TestDriveContent = pinned(form!("drive"));
     let document: VehicleDocumentContent = pinned(form!("document"));
+    let (job, outline): (JobContent, JobOutline) = (pinned(form!("job")), pinned(form!("job_outline")));
+    assert_eq!(job.outline(), outline);
 
     let stored_lead = session.insert_lead(id, lead.clone(), at(0)).await.unwrap().id;
     let stored_contact = session.insert_contact(id, contact.clone(), at(0)).await.unwrap().id;
@@ -100,6 +103,7 @@ async fn documents_are_stored_in_their_pinned_form(installation: Installation) {
         .await
         .unwrap()
         .id;
+    let stored_job = session.insert_job(id, job.clone(), at(0)).await.unwrap().id;
     session.commit().await.unwrap();
 
     for (table, column, form) in [
@@ -112,6 +116,8 @@ async fn documents_are_stored_in_their_pinned_form(installation: Installation) {
         ("calls", "document", form!("call")),
         ("vehicle_drives", "document", form!("drive")),
         ("vehicle_documents", "document", form!("document")),
+        ("jobs", "document", form!("job")),
+        ("jobs", "outline", form!("job_outline")),
         ("businesses", "settings", form!("settings")),
         ("businesses", "catalogue", form!("catalogue")),
     ] {
@@ -158,6 +164,7 @@ async fn documents_are_stored_in_their_pinned_form(installation: Installation) {
         .await
         .unwrap();
     assert_eq!(found.unwrap().content, document);
+    assert_eq!(reader.job(id, stored_job).await.unwrap().unwrap().content, job);
     let business = reader.business(id).await.unwrap().unwrap();
     let Business {
         settings, catalogue, ..
