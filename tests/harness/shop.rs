@@ -103,8 +103,10 @@ pub fn acme() -> Value {
         ],
         "media_backgrounds": [{"id": "own", "name": "Our hall", "key": "hall"}],
         "job_boards": [
-            {"id": 1, "tag": "prep", "name": "Preparation", "description": "Before sale", "apply": ["s"],
+            // Neither is applied automatically: a test of something else finds no events of jobs.
+            {"id": 1, "tag": "prep", "name": "Preparation", "description": "Before sale", "apply": [],
              "stages": [{"name": "Mechanics", "tasks": ["MOT", "Service"]}]},
+            {"id": 2, "tag": "extra", "name": "Extra work", "description": "", "apply": [], "stages": []},
         ],
         "vehicle_options": {"colour": ["Nardo Grey"]},
     })

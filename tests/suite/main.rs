@@ -54,6 +54,7 @@ mod hostile;
 mod hostile_neighbour;
 mod http_edge;
 mod idempotency;
+mod jobs;
 mod keys;
 mod lead_adf;
 mod lead_ai;

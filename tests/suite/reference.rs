@@ -435,10 +435,11 @@ async fn invoice_statuses(engine: Engine) {
 async fn job_boards(engine: Engine) {
     let shop = Shop::open(engine).await;
     let board = json!({
-        "id": 1, "tag": "prep", "name": "Preparation", "description": "Before sale", "apply": ["s"],
+        "id": 1, "tag": "prep", "name": "Preparation", "description": "Before sale", "apply": [],
         "stages": [{"name": "Mechanics", "tasks": ["MOT", "Service"]}],
     });
-    assert_eq!(read(&shop, "job-boards").await, json!([board]));
+    let bare = json!({"id": 2, "tag": "extra", "name": "Extra work", "description": "", "apply": [], "stages": []});
+    assert_eq!(read(&shop, "job-boards").await, json!([board, bare]));
 }
 
 async fn products(engine: Engine) {

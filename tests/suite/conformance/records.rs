@@ -29,6 +29,8 @@ pub(super) fn overrides(operation: &str) -> Value {
         "POST /2.0/invoices/{id}/issue" => json!({"payment": null}),
         "POST /2.0/invoices/{id}/payments" => json!({"amount": null}),
         "POST /2.0/invoices/{id}/refunds" => json!({"amount": 10}),
+        // A job without stages is done, and another of its board can be opened.
+        "POST /2.0/vehicles/{id}/jobs" => json!({"board": 2}),
         _ => json!({}),
     }
 }
@@ -115,6 +117,9 @@ fn origin(path: &str) -> Option<Origin> {
         "/2.0/invoices/{id}/payments/{payment_id}" => Some(Origin::Part("POST /2.0/invoices/{id}/payments")),
         "/2.0/listings/{id}" => Some(Origin::Vehicle("PUT /2.0/vehicles/{id}/channels")),
         "/2.0/feeds/{name}" => Some(Origin::Word),
+        "/2.0/vehicles/{id}/jobs/{job_id}/stages/{stage_id}" => {
+            Some(Origin::Part("POST /2.0/vehicles/{id}/jobs/{job_id}/stages"))
+        }
         _ => None,
     }
 }
@@ -208,7 +213,7 @@ impl Maker<'_> {
     pub(super) async fn list(&self, list: &Operation, count: usize) -> Ready {
         let values = self.values(&list.path, &record(&list.path)).await;
         let add = format!("POST {}", list.path);
-        if !list.path.contains("listings") {
+        if !list.path.contains("listings") && list.path != "/2.0/jobs" {
             self.steps(before(&add), &values).await;
         }
         for _ in 0..count {
@@ -220,6 +225,9 @@ impl Maker<'_> {
                 }
                 None if list.path == "/2.0/listings" => {
                     self.values("/2.0/listings/{id}", &json!({})).await;
+                }
+                None if list.path == "/2.0/jobs" => {
+                    self.values("/2.0/vehicles/{id}/jobs/{job_id}", &json!({})).await;
                 }
                 None => {
                     self.perform(&add, &values).await;

@@ -266,6 +266,10 @@ async fn what_is_deleted_is_gone(engine: Engine) {
         if !operation.path.ends_with('}') {
             continue;
         }
+        // The removal of a stage answers with its job.
+        if operation.path.ends_with("{stage_id}") {
+            continue;
+        }
         let name = &operation.name;
         let ready = here.maker().ready(operation).await;
         let list = ready.path.rsplit_once('/').unwrap().0;

@@ -180,6 +180,8 @@ The documentation is at {base_url}/docs
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use forecourt_calls::CallOutcome;
     use forecourt_files::testing::{CopyingPictureMaker, MemoryFileStore};
     use forecourt_vehicles::TestDrive;
@@ -251,6 +253,21 @@ mod tests {
         assert!(state.vehicle_records.drives().any(TestDrive::is_active));
         assert!(state.vehicle_records.drives().any(|drive| !drive.is_active()));
         assert!(state.vehicle_records.documents().count() > 0);
+        let drafts = vehicles()
+            .filter(|vehicle| vehicle.status == VehicleStatus::Draft)
+            .count();
+        let for_sale = vehicles()
+            .filter(|vehicle| vehicle.status == VehicleStatus::ForSale)
+            .count();
+        assert_eq!(state.jobs.all().count(), drafts + for_sale.div_ceil(3));
+        let today = clock.now().date();
+        let overdue = state
+            .jobs
+            .all()
+            .filter(|job| job.content.due_by().is_some_and(|day| day < today));
+        assert_eq!(overdue.count(), 1);
+        let stages: HashSet<_> = state.jobs.all().map(|job| job.content.outline().stage).collect();
+        assert_eq!(stages.len(), 4);
         let invoiced = vehicles().filter(|vehicle| {
             let reservation = vehicle.reservation.current.as_ref();
             reservation.is_some_and(|reservation| reservation.invoice.is_some())

@@ -1,4 +1,4 @@
-//! The history of the sample dealership's vehicles: listings, deposits, test drives and documents.
+//! The history of the sample dealership's vehicles: listings, deposits, test drives, documents and jobs.
 
 use bytes::Bytes;
 use forecourt_accounts::Business;
@@ -6,6 +6,7 @@ use forecourt_contacts::ContactFilter;
 use forecourt_dealership::Session;
 use forecourt_files::{FileKind, FileName};
 use forecourt_invoices::{RaiseDeposit, raise_deposit};
+use forecourt_jobs::JobContent;
 use forecourt_kernel::{
     BoxError, Clock, ContactId, Cursor, Line, LongText, Money, PageRequest, Position, SiteId, StoreError, StoreResult,
     Timestamp, View,
@@ -42,15 +43,21 @@ pub(super) async fn load(
         .await?;
     let filter = ContactFilter::default();
     let contacts = session.contacts(business.id, &filter, &newest, View::Simple).await?;
-    let (mut reserved, mut for_sale) = (Vec::new(), Vec::new());
+    let (mut reserved, mut for_sale, mut drafts) = (Vec::new(), Vec::new(), Vec::new());
     for vehicle in vehicles.items {
         // Loaded vehicles are listed by a background job; here the first request must show them.
         follow(session, business, &vehicle, clock.now()).await?;
         match vehicle.content.status {
             VehicleStatus::Reserved => reserved.push(vehicle),
             VehicleStatus::ForSale => for_sale.push(vehicle),
+            VehicleStatus::Draft => drafts.push(vehicle),
             _ => {}
         }
+    }
+    // Oldest first, so that later jobs are on newer vehicles.
+    let prepared = for_sale.iter().step_by(3).rev().chain(drafts.iter().rev());
+    for (at, vehicle) in prepared.enumerate() {
+        prepare(session, business, vehicle, at, clock.now()).await?;
     }
     for vehicle in reserved {
         pay_deposit(session, business, vehicle, clock).await?;
@@ -69,6 +76,27 @@ pub(super) async fn load(
             session.insert_drive(business.id, vehicle.id, code, content).await?;
         }
     }
+    Ok(())
+}
+
+/// Opens the preparation of a vehicle, at one stage or another. The first one is overdue.
+async fn prepare(
+    session: &mut dyn Session,
+    business: &Business,
+    vehicle: &Vehicle,
+    at: usize,
+    now: Timestamp,
+) -> StoreResult<()> {
+    let Some(board) = business.catalogue.job_boards.first() else {
+        return Ok(());
+    };
+    let mut job = JobContent::by_board(board, vehicle.id);
+    job.automatic = board.apply.iter().any(|key| key == vehicle.content.kind.key());
+    job.complete_stages(at % job.stages.len().max(1), now.plus_seconds(-HOUR));
+    let days = if at == 0 { -1 } else { 3 };
+    job.due = Some(now.plus_seconds(days * 24 * HOUR).date());
+    job.staff = business.catalogue.staff.first().map(|user| user.id);
+    session.insert_job(business.id, job, now).await?;
     Ok(())
 }
 
