@@ -32,7 +32,9 @@ use crate::fleet::{a_full_vehicle, a_vehicle};
 use crate::installation::{Installation, both_engines};
 use crate::samples::{a_contact, at};
 
-both_engines!(leads, contacts, vehicles, articles, reviews, invoices, orders, calls, jobs);
+both_engines!(
+    leads, contacts, vehicles, articles, reviews, invoices, orders, calls, jobs
+);
 
 /// The places, apart from the list's index, where a filter's records are found, and the way to set it.
 type Case<F> = (Vec<String>, Box<dyn Fn(&mut F) + Send + Sync>);
