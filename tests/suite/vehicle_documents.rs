@@ -125,7 +125,7 @@ fn long_pdf(length: usize) -> Vec<u8> {
 }
 
 /// Returns true if a file in this folder, at any depth, contains these bytes.
-fn holds(folder: &Path, bytes: &[u8]) -> bool {
+pub(crate) fn holds(folder: &Path, bytes: &[u8]) -> bool {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).any(|path| {
         if path.is_dir() {

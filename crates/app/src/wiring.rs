@@ -420,7 +420,7 @@ fn projections() -> Projections {
         }),
         ("vehicle", forecourt_vehicles::project_event),
         ("vehicle_job", |job, _event, scopes| {
-            forecourt_jobs::project(job, scopes)
+            forecourt_jobs::project(job, scopes);
         }),
     ])
 }

@@ -225,7 +225,8 @@ async fn a_view_can_be_asked_for(engine: Engine) {
         }
         // A list's record is the single one.
         let single = format!("{}/{}", ready.path, full["id"]);
-        if operation.is_paged() && operation.path.matches('/').count() == 2 {
+        // A job is read below its vehicle.
+        if operation.is_paged() && operation.path.matches('/').count() == 2 && operation.path != "/2.0/jobs" {
             findings.expect(name, "the single record", &api.get(&single).await.ok(), &full);
         }
         for view in ["nonsense", "", "Full", "simple,full"] {

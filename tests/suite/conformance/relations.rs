@@ -90,9 +90,8 @@ async fn members_require_of_each_other_what_is_declared() {
             seen.push(name.to_owned());
             for body in combined(&members[name]) {
                 let body = Value::from(body);
-                let request = shop
-                    .api
-                    .request(&method.to_uppercase(), &path.replace("{id}", "987654"));
+                let path = path.replace("{id}", "987654").replace("{job_id}", "987654");
+                let request = shop.api.request(&method.to_uppercase(), &path);
                 let answer = request.json(&body).send().await;
                 let faults = answer.json()["error"]["details"]["errors"].take();
                 let mut faults = faults.as_array().into_iter().flatten();
@@ -105,6 +104,8 @@ async fn members_require_of_each_other_what_is_declared() {
         }
     }
     seen.sort_unstable();
+    // Documents of vehicles and of jobs are sent alike.
+    seen.dedup();
     let known: Vec<_> = members.as_object().unwrap().keys().cloned().collect();
     assert_eq!(seen, known);
     assert!(wrong.is_empty(), "{wrong:#?}");

@@ -156,10 +156,10 @@ async fn an_id_that_is_no_record_s_is_not_found(engine: Engine) {
             .enumerate()
             .filter(|(_, part)| part.starts_with('{'));
         for (nth, (position, _)) in positions.enumerate() {
-            let code = if nth + 1 == count && count > 1 {
-                codes.last()
-            } else {
-                codes.first()
+            let code = match nth + 1 {
+                _ if count > 2 => codes.get(nth),
+                last if last == count && count > 1 => codes.last(),
+                _ => codes.first(),
             };
             for id in IDS {
                 let mut parts = parts.clone();

@@ -1,4 +1,5 @@
 //! The rules of jobs, on the store in memory.
+#![expect(clippy::expect_used, clippy::panic, reason = "helpers of tests fail as tests do")]
 
 use forecourt_accounts::{Business, Caller, Rules};
 use forecourt_files::FileKind;

@@ -54,7 +54,7 @@ async fn a_vehicle_begins_and_ends_with_its_jobs(installation: Installation) {
         .await
         .unwrap();
     let files = session.vehicle_deleted(&business, vehicle.id, at(3)).await.unwrap();
-    assert_eq!(files, [file.name.clone()]);
+    assert_eq!(files, std::slice::from_ref(&file.name));
     assert_eq!(session.file(business.id, &file.name).await.unwrap(), None);
     let left = session
         .jobs(business.id, &JobFilter::default(), &PageRequest::first())
