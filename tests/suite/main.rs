@@ -10,6 +10,7 @@
 )]
 
 mod accounts;
+mod appointments;
 mod authentication;
 mod backups;
 mod blog_fields;

@@ -9,6 +9,7 @@ pub(crate) fn mail_kinds() -> Vec<&'static MailKind> {
         forecourt_contacts::MAILS,
         forecourt_vehicles::MAILS,
         forecourt_billing::MAILS,
+        forecourt_appointments::MAILS,
         forecourt_webhooks::MAILS,
     ];
     areas.concat()

@@ -1,5 +1,6 @@
 //! One unit of work in one transaction.
 
+use forecourt_appointments::AppointmentError;
 use forecourt_blogs::ArticleError;
 use forecourt_dealership::{Database, Session};
 use forecourt_invoices::InvoiceError;
@@ -41,7 +42,7 @@ macro_rules! unit_errors {
     )+};
 }
 
-unit_errors!(LeadError ArticleError InvoiceError OrderError);
+unit_errors!(LeadError ArticleError InvoiceError OrderError AppointmentError);
 
 /// Runs `work` in a transaction and commits it. Runs it again, a bounded number of times, if it conflicts with another one.
 ///

@@ -22,6 +22,7 @@ static ADDRESSES: AtomicU64 = AtomicU64::new(0);
 pub(super) fn overrides(operation: &str) -> Value {
     match operation {
         "POST /2.0/leads/{id}/vehicles" => json!({"vehicle": "@/2.0/vehicles"}),
+        "POST /2.0/leads/{id}/appointments" => json!({"appointment": "@/2.0/appointments"}),
         "POST /2.0/vehicles/{id}/reserve" | "POST /2.0/vehicles/{id}/sale" => json!({"customer": "@/2.0/contacts"}),
         "POST /2.0/vehicles/{id}/test-drives" => json!({"contact": "@/2.0/contacts"}),
         "POST /2.0/invoices" | "POST /2.0/orders" | "PATCH /2.0/orders/{id}" => json!({"customer": "@/2.0/contacts"}),
@@ -92,6 +93,8 @@ fn add_step(name: &'static str, steps: &mut Vec<&'static str>) {
 fn query(operation: &str) -> &'static str {
     match operation {
         "GET /2.0/reference/tags" => "?resource=lead",
+        "GET /2.0/appointments/agenda" => "?from=1767225600&to=1767312000",
+        "GET /2.0/appointments/slots" => "?type=viewing",
         _ => "",
     }
 }
@@ -111,6 +114,10 @@ enum Origin {
 fn origin(path: &str) -> Option<Origin> {
     match path {
         "/2.0/leads/{id}/vehicles/{vehicle_id}" => Some(Origin::Answer("POST /2.0/leads/{id}/vehicles", "vehicle")),
+        "/2.0/leads/{id}/appointments/{appointment_id}" => {
+            Some(Origin::Answer("POST /2.0/leads/{id}/appointments", "id"))
+        }
+        "/2.0/appointments/feeds/{feed_id}" => Some(Origin::Answer("POST /2.0/appointments/feeds", "id")),
         "/2.0/webhooks/{id}/deliveries/{delivery_id}" => {
             Some(Origin::Answer("POST /2.0/webhooks/{id}/ping", "delivery_id"))
         }

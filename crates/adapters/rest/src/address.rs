@@ -21,6 +21,8 @@ const BLOCK_SECONDS: i64 = 5 * 60;
 const MAX_ADDRESSES: usize = 16 * 1024;
 /// The maximum number of requests that an address may make in a minute without a valid credential.
 const MAX_REQUESTS: u32 = 600;
+/// The maximum number of requests for feeds of appointments that an address may make in a minute.
+const MAX_CALENDAR_REQUESTS: u32 = 60;
 const MINUTE: i64 = 60;
 
 /// The origin of a request.
@@ -120,6 +122,8 @@ pub(crate) struct Gate {
     failures: Mutex<Counts>,
     /// Requests without a valid credential.
     requests: Mutex<Counts>,
+    /// Requests for feeds of appointments.
+    calendar_requests: Mutex<Counts>,
     /// The number of entries in `blocks`. It is usually 0, and then the lock is not taken.
     blocking: AtomicUsize,
     blocks: RwLock<Blocks>,
@@ -188,6 +192,7 @@ impl Gate {
             failures_per_minute,
             failures: Mutex::default(),
             requests: Mutex::default(),
+            calendar_requests: Mutex::default(),
             blocking: AtomicUsize::new(0),
             blocks: RwLock::default(),
             warned: AtomicBool::new(false),
@@ -212,11 +217,20 @@ impl Gate {
     /// Counts a request without a valid credential. Returns the seconds until `client` may make the next one, if it has made
     /// too many.
     pub(crate) fn count_request(&self, client: Client, now: Timestamp) -> Option<i64> {
+        self.count_in(&self.requests, MAX_REQUESTS, client, now)
+    }
+
+    /// Counts a request for a feed of appointments; otherwise like [`Gate::count_request`].
+    pub(crate) fn count_calendar_request(&self, client: Client, now: Timestamp) -> Option<i64> {
+        self.count_in(&self.calendar_requests, MAX_CALENDAR_REQUESTS, client, now)
+    }
+
+    fn count_in(&self, requests: &Mutex<Counts>, limit: u32, client: Client, now: Timestamp) -> Option<i64> {
         let count = {
-            let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut requests = requests.lock().unwrap_or_else(PoisonError::into_inner);
             requests.count(network(client.address), now)
         };
-        if count <= MAX_REQUESTS {
+        if count <= limit {
             return None;
         }
         if !client.known {

@@ -119,6 +119,29 @@ pub(crate) async fn admit_to_page(
     limit_address(&admission.gate, client, now, info)
 }
 
+/// Counts a request for a feed of appointments, whoever makes it.
+///
+/// # Errors
+/// 429 if its address has made too many.
+pub(crate) fn limit_calendars(
+    admission: &Admission,
+    worker: &Worker,
+    request: &HttpRequest,
+    info: &mut RequestInfo,
+) -> Result<(), ApiError> {
+    let client = address::client(request, &admission.trusted_proxies);
+    let now = worker.shared.clock.now();
+    let Some(seconds) = client.and_then(|client| admission.gate.count_calendar_request(client, now)) else {
+        return Ok(());
+    };
+    info.retry_after = Some(seconds);
+    metrics::count_limited_request();
+    Err(ApiError::new(
+        Code::RATE_LIMITED,
+        "this address has requested calendars too often; see Retry-After",
+    ))
+}
+
 /// Counts a request without a valid credential.
 ///
 /// # Errors

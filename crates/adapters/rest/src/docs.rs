@@ -14,8 +14,8 @@ use forecourt_kernel::BoxError;
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    admission::Admission,
-    areas,
+    admission::{Admission, limit_calendars},
+    areas, calendars,
     code::Code,
     conditional::EntityTags,
     error::ApiError,
@@ -54,6 +54,7 @@ pub(crate) fn pages(public_url: String, installation: &str) -> Vec<Page> {
         page("/readyz", Content::Readiness),
         page("/", Content::Root),
         page(files::FOLDER, Content::Files),
+        page(calendars::FOLDER, Content::Calendars),
         // Before the page whose path is a prefix of this one.
         page("/docs/errors", Content::Errors),
         page("/docs/guides", Content::Guides),
@@ -79,6 +80,8 @@ enum Content {
     Readiness,
     /// Photos and videos, some of them only for callers who may see them.
     Files,
+    /// Feeds of appointments, for whoever knows their addresses.
+    Calendars,
 }
 
 /// The OpenAPI document, which is built on first request.
@@ -116,7 +119,7 @@ impl Page {
         rest.is_empty()
             || (matches!(
                 self.content,
-                Content::Documentation | Content::Guides | Content::Errors | Content::Files
+                Content::Documentation | Content::Guides | Content::Errors | Content::Files | Content::Calendars
             ) && rest.starts_with('/'))
     }
 
@@ -142,6 +145,9 @@ impl Page {
         info: &mut RequestInfo,
     ) -> Result<HttpResponse, ApiError> {
         let help = &worker.shared.help;
+        if matches!(self.content, Content::Calendars) {
+            limit_calendars(admission, worker, request, info)?;
+        }
         if !Self::takes(request.method()) {
             let message = "this path has no such method; see the header Allow";
             let mut response = refused(ApiError::new(Code::METHOD_NOT_ALLOWED, message), help);
@@ -161,6 +167,7 @@ impl Page {
             Content::Root => redirect(StatusCode::FOUND, "./docs"),
             Content::Health(answer) => json(answer.clone()),
             Content::Files => files::serve(request, admission, worker, info).await?,
+            Content::Calendars => calendars::serve(request, worker).await?,
             Content::Readiness => health::readiness(worker).await,
         })
     }

@@ -10,6 +10,7 @@ mod admission;
 mod answer_cache;
 mod areas;
 mod body;
+mod calendars;
 mod call;
 mod code;
 mod compression;
@@ -64,7 +65,7 @@ mod validated;
 mod worker;
 mod write;
 
-pub use areas::summaries as operations;
+pub use areas::{host_of, summaries as operations};
 pub use cors::CorsOrigins;
 pub use metrics::install as install_metrics;
 pub use metrics::{Metrics, MetricsUnavailable};

@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 
 use forecourt_accounts::Caller;
+use forecourt_appointments::AppointmentStatus;
 use forecourt_billing::{CreditNumber, DealId, InvoiceId, InvoiceNumber, OrderId, OrderNumber};
 use forecourt_blogs::ArticleStatus;
 use forecourt_calls::{CallDirection, CallOutcome};
@@ -263,6 +264,7 @@ kinds! {
     ArticleStatus => ArticleStatus { named::<Self>(), |query, name, _| query.parsed(name) }
     CallDirection => CallDirection { named::<Self>(), |query, name, _| query.parsed(name) }
     CallOutcome => CallOutcome { named::<Self>(), |query, name, _| query.parsed(name) }
+    AppointmentStatus => AppointmentStatus { named::<Self>(), |query, name, _| query.parsed(name) }
     ReviewStatus => ReviewStatus { named::<Self>(), |query, name, _| query.parsed(name) }
     DeliveryStatus => DeliveryStatus {
         schemas::DeliveryStatusParameter::schema(),

@@ -96,7 +96,7 @@ pub const EVENTS: &[Held] = &[
     held("review", "reviews", Erasure::Redacted),
     held("call", "calls", Erasure::Redacted),
     withheld("blog", "written for publication", Erasure::Redacted),
-    withheld("appointment", "of an area to come: none is recorded", Erasure::Redacted),
+    held("appointment", "appointments", Erasure::Redacted),
     withheld("purchase", "of an area to come: none is recorded", Erasure::Redacted),
     withheld("deal", "of an area to come: none is recorded", Erasure::Redacted),
     withheld("vehicle_job", "work on a vehicle of the dealership", Erasure::Redacted),

@@ -1,4 +1,4 @@
-//! Records that are due: closed leads that reopen, scheduled articles that become public.
+//! Records that are due: closed leads that reopen, scheduled articles that become public, appointments that are reminded of.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -41,6 +41,7 @@ pub(super) trait DueWork: Clone + 'static {
 
     /// Processes a record, unless it is no longer due.
     async fn perform(
+        &self,
         session: &mut dyn Session,
         clock: &dyn Clock,
         business: BusinessId,
@@ -53,19 +54,21 @@ pub(super) trait DueWork: Clone + 'static {
 pub(super) struct Due<W: DueWork> {
     database: Arc<dyn Database>,
     clock: Arc<dyn Clock>,
+    work: W,
     /// Failed records, with the time of the next try: they must not hold up the others.
     set_aside: HashMap<W::Id, Timestamp>,
 }
 
 impl<W: DueWork> Due<W> {
-    pub(super) fn new(ports: &Ports) -> Self {
-        Self::on(Arc::clone(&ports.database), Arc::clone(&ports.clock))
+    pub(super) fn new(ports: &Ports, work: W) -> Self {
+        Self::on(Arc::clone(&ports.database), Arc::clone(&ports.clock), work)
     }
 
-    pub(super) fn on(database: Arc<dyn Database>, clock: Arc<dyn Clock>) -> Self {
+    pub(super) fn on(database: Arc<dyn Database>, clock: Arc<dyn Clock>, work: W) -> Self {
         Self {
             database,
             clock,
+            work,
             set_aside: HashMap::new(),
         }
     }
@@ -94,7 +97,7 @@ impl<W: DueWork> Job for Due<W> {
                 break;
             }
             let performed = transact(&*self.database, async |session| {
-                W::perform(session, &*self.clock, business, id).await
+                self.work.perform(session, &*self.clock, business, id).await
             });
             let Err(error) = performed.await else { continue };
             if let Some(StoreError::Unavailable(_)) = error.store_error() {

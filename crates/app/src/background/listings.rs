@@ -51,6 +51,7 @@ impl DueWork for Expiry {
     }
 
     async fn perform(
+        &self,
         session: &mut dyn Session,
         clock: &dyn Clock,
         business: BusinessId,

@@ -22,6 +22,7 @@ mod party_retention;
 mod presence;
 mod publishing;
 mod purge_pause;
+mod reminders;
 mod reopening;
 mod watch;
 mod webhooks;
@@ -55,6 +56,7 @@ use presence::Presence;
 pub(crate) use presence::this_server;
 use publishing::Publishing;
 pub(crate) use purge_pause::PurgePause;
+use reminders::Reminders;
 use reopening::Reopening;
 use watch::Watch;
 pub(crate) use watch::clock_fault;
@@ -103,9 +105,9 @@ impl Background {
             ports,
             shutdown,
         );
-        jobs.add(Due::<Reopening>::new(ports), ports, shutdown);
-        jobs.add(Due::<Publishing>::new(ports), ports, shutdown);
-        jobs.add(Due::<Expiry>::new(ports), ports, shutdown);
+        jobs.add(Due::new(ports, Reopening), ports, shutdown);
+        jobs.add(Due::new(ports, Publishing), ports, shutdown);
+        jobs.add(Due::new(ports, Expiry), ports, shutdown);
         jobs.add(Listings::new(ports), ports, shutdown);
         jobs.add(MailSending::new(ports), ports, shutdown);
         jobs.add(Assessments::new(ports), ports, shutdown);
@@ -125,6 +127,11 @@ impl Background {
     /// Makes daily checks, and mails the operator about them.
     pub(crate) fn check_daily(&mut self, settings: &Settings, storage: Storage, ports: &Ports, shutdown: &Shutdown) {
         self.add(Checkup::new(settings.clone(), storage, ports), ports, shutdown);
+    }
+
+    /// Reminds visitors of their appointments. `host` is the public host of the server.
+    pub(crate) fn remind_visitors(&mut self, host: &str, ports: &Ports, shutdown: &Shutdown) {
+        self.add(Due::new(ports, Reminders::new(host)), ports, shutdown);
     }
 
     fn add(&mut self, job: impl Job, ports: &Ports, shutdown: &Shutdown) {

@@ -27,6 +27,7 @@ impl DueWork for Publishing {
     }
 
     async fn perform(
+        &self,
         session: &mut dyn Session,
         clock: &dyn Clock,
         business: BusinessId,

@@ -27,6 +27,7 @@ impl DueWork for Reopening {
     }
 
     async fn perform(
+        &self,
         session: &mut dyn Session,
         clock: &dyn Clock,
         business: BusinessId,
@@ -82,7 +83,7 @@ mod tests {
             session.insert_lead(business, draft, clock.now()).await.unwrap();
         }
         session.commit().await.unwrap();
-        let job = Due::on(Arc::new(database.clone()), Arc::new(clock.clone()));
+        let job = Due::on(Arc::new(database.clone()), Arc::new(clock.clone()), Reopening);
         Stage {
             database,
             clock,

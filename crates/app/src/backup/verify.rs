@@ -488,6 +488,10 @@ async fn read_each(database: &dyn Database, business: BusinessId) -> Vec<(&'stat
         .map(drop);
     let reviews = session.reviews(business, &Default::default(), &page).await.map(drop);
     let calls = session.calls(business, &Default::default(), &page).await.map(drop);
+    let appointments = session
+        .appointments(business, &Default::default(), &page)
+        .await
+        .map(drop);
     let webhooks = session.webhooks(business, &page).await.map(drop);
     let events = session
         .events(business, &Default::default(), EventSequence(0), page.per_page)
@@ -502,6 +506,7 @@ async fn read_each(database: &dyn Database, business: BusinessId) -> Vec<(&'stat
         ("articles", articles),
         ("reviews", reviews),
         ("calls", calls),
+        ("appointments", appointments),
         ("webhooks", webhooks),
         ("events", events),
     ]

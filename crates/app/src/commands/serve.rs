@@ -143,6 +143,7 @@ async fn serve_as(
         tokio::spawn(fold(metrics, ends.clone()));
     }
     let base_url = settings.base_url(running.address());
+    background.remind_visitors(forecourt_rest::host_of(&base_url), &ports, &ends);
     log_addresses(settings, &running, &base_url, &facts);
     let manager = Arc::new(ServiceManager::from_environment());
     manager.ready(running.address());

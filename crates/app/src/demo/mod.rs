@@ -1,5 +1,6 @@
 //! A sample dealership, to try the API on.
 
+mod appointments;
 mod articles;
 mod calls;
 mod photos;
@@ -111,6 +112,7 @@ pub(crate) async fn prepare(
         session.load_made_leads(id, leads.collect()).await?;
         reviews::load(session, id, now).await?;
         calls::load(session, &business, now).await?;
+        appointments::load(session, &business, gallery.random, clock).await?;
         articles::load(session, id, now).await?;
         yard::load(session, gallery, &business, clock).await?;
         Ok(Demo::Made(token))
@@ -182,6 +184,7 @@ The documentation is at {base_url}/docs
 mod tests {
     use std::collections::HashSet;
 
+    use forecourt_appointments::AppointmentStatus;
     use forecourt_calls::CallOutcome;
     use forecourt_files::testing::{CopyingPictureMaker, MemoryFileStore};
     use forecourt_vehicles::TestDrive;
@@ -239,6 +242,14 @@ mod tests {
         let about = state.leads.associations().len();
         assert!(about > 5, "{about} leads are about vehicles");
         assert!(state.reviews.all().count() > 10);
+        let count = |status| {
+            let appointments = state.appointments.all();
+            appointments.filter(|one| one.content.status == status).count()
+        };
+        for status in [AppointmentStatus::Cancelled, AppointmentStatus::NoShow] {
+            assert_eq!(count(status), 1, "{status:?}");
+        }
+        assert!(count(AppointmentStatus::Booked) > 20);
         let calls: Vec<_> = state.calls.all().map(|call| &call.content).collect();
         assert_eq!(calls.len(), 40);
         for outcome in CallOutcome::ALL {

@@ -3,7 +3,9 @@
 use std::{fmt, str::FromStr};
 
 use async_trait::async_trait;
-use forecourt_kernel::{BusinessId, CallId, ContactId, JobId, LeadId, StoreResult, Timestamp, VehicleId};
+use forecourt_kernel::{
+    AppointmentId, BusinessId, CallId, ContactId, JobId, LeadId, StoreResult, Timestamp, VehicleId,
+};
 use sha2::{Digest, Sha256};
 
 /// The name that a caller gives to one attempt to change something: 1 to 255 letters, digits, hyphens and underscores.
@@ -101,6 +103,8 @@ pub enum ShownRecord {
     Lead(LeadId),
     /// A vehicle.
     Vehicle(VehicleId),
+    /// An appointment.
+    Appointment(AppointmentId),
     /// A telephone call.
     Call(CallId),
     /// A job on a vehicle.

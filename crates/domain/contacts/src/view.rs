@@ -465,6 +465,10 @@ pub struct ContactExport<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>, required = false))]
     orders: Option<Vec<Box<RawValue>>>,
+    /// The appointments of the contact. Absent without appointments:read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>, required = false))]
+    appointments: Option<Vec<Box<RawValue>>>,
     /// The calls with the contact. Absent without calls:read.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>, required = false))]
@@ -523,7 +527,7 @@ pub struct ExportedEvent {
 }
 
 /// The parts of an export, each with the scope that reading it needs.
-const SECTIONS: [(&str, Scope); 15] = [
+const SECTIONS: [(&str, Scope); 16] = [
     ("leads", Scope::LeadsRead),
     ("notes", Scope::ContactNotesRead),
     ("leads.messages", Scope::LeadMessagesRead),
@@ -535,6 +539,7 @@ const SECTIONS: [(&str, Scope); 15] = [
     ("sales", Scope::VehicleSalesRead),
     ("invoices", Scope::InvoicesRead),
     ("orders", Scope::OrdersRead),
+    ("appointments", Scope::AppointmentsRead),
     ("calls", Scope::CallsRead),
     ("documents", Scope::VehicleDocumentsRead),
     ("reviews", Scope::ReviewsRead),
@@ -570,6 +575,7 @@ impl<'a> ContactExport<'a> {
             sales: section(Scope::VehicleSalesRead),
             invoices: section(Scope::InvoicesRead),
             orders: section(Scope::OrdersRead),
+            appointments: section(Scope::AppointmentsRead),
             calls: section(Scope::CallsRead),
             documents: section(Scope::VehicleDocumentsRead),
             reviews: section(Scope::ReviewsRead),

@@ -57,6 +57,8 @@ areas! {
     forecourt_listings reads [ListingReader] writes [ListingStore], HoldsListings::held_listings as listings: MemoryListings;
     forecourt_calls reads [CallReader, ContactCallReader] writes [CallStore], HoldsCalls::held_calls as calls: MemoryCalls;
     forecourt_reviews reads [ReviewReader, NamedReviewReader] writes [ReviewStore], HoldsReviews::held_reviews as reviews: MemoryReviews;
+    forecourt_appointments reads [AppointmentReader, ContactAppointmentReader] writes [AppointmentStore],
+        HoldsAppointments::held_appointments as appointments: MemoryAppointments;
     forecourt_blogs reads [ArticleReader] writes [ArticleStore], HoldsArticles::held_articles as articles: MemoryArticles;
     forecourt_webhooks reads [WebhookReader] writes [WebhookStore, DeliveryQueue],
         HoldsWebhooks::held_webhooks as webhooks: MemoryWebhooks;

@@ -65,6 +65,8 @@ ids! {
     ContactNoteId;
     /// Identifies a vehicle, uniquely across businesses.
     VehicleId;
+    /// Identifies an appointment, uniquely across businesses.
+    AppointmentId;
     /// Identifies a telephone call, uniquely across businesses.
     CallId;
     /// Identifies a job on a vehicle, uniquely across businesses.

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, fmt, str::FromStr, sync::LazyLock};
 
-use chrono::{DateTime, MappedLocalTime, NaiveDate, NaiveDateTime, NaiveTime, TimeZone as _};
+use chrono::{DateTime, MappedLocalTime, NaiveDate, NaiveDateTime, NaiveTime, Offset as _, TimeZone as _};
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +34,12 @@ impl TimeZone {
     /// The day of a moment in this zone.
     pub fn date(self, at: Timestamp) -> Date {
         self.at(at).map_or_else(|| at.date(), |local| local.date_naive().into())
+    }
+
+    /// The seconds by which the clocks of this zone are ahead of UTC at a moment.
+    pub fn seconds_ahead(self, at: Timestamp) -> i64 {
+        let local = self.at(at);
+        local.map_or(0, |local| i64::from(local.offset().fix().local_minus_utc()))
     }
 
     /// A moment as it is shown to people in this zone: `2026-07-01 17:30 BST`.
@@ -144,6 +150,17 @@ mod tests {
             (on("2026-10-25", 59), on("2026-10-25", 90), on("2026-10-25", 120)),
             ("BST".into(), "BST".into(), "GMT".into())
         );
+    }
+
+    #[test]
+    fn clocks_are_ahead_by_what_the_season_says() {
+        let at = |zone: TimeZone, seconds| zone.seconds_ahead(Timestamp::from_epoch_seconds(seconds));
+        // 2026-03-29T01:00:00Z, and the second before.
+        for (seconds, london, berlin) in [(1_774_745_999, 0, 3_600), (1_774_746_000, 3_600, 7_200)] {
+            assert_eq!(at(zone("Europe/London"), seconds), london);
+            assert_eq!(at(zone("Europe/Berlin"), seconds), berlin);
+        }
+        assert_eq!(at(TimeZone::UTC, i64::MAX), 0);
     }
 
     #[test]

@@ -90,7 +90,7 @@ impl StockVehicle {
     }
 
     /// Returns the vehicle's title in mails: its name and its mark, or its tag if it has neither.
-    pub(crate) fn title(&self) -> String {
+    pub fn title(&self) -> String {
         let name = self.name();
         match (&self.registration, name.is_empty()) {
             (Some(mark), false) => format!("{name}, {mark}"),

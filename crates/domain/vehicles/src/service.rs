@@ -249,6 +249,7 @@ pub async fn delete_vehicle(
     vehicle.version = vehicle.version.next();
     store.save_vehicle(by.business_id(), &vehicle).await?;
     store.vehicle_changed(&by.business, &vehicle, now).await?;
+    store.vehicle_lost(&by.business, &vehicle, now).await?;
     // The payload of a deletion is only the id (contract, "Delivery request").
     let deleted = NewEvent {
         name: EventName::VehicleDeleted,
@@ -594,6 +595,9 @@ async fn save_as(
     };
     store.save_vehicle(business.id, &vehicle).await?;
     store.vehicle_changed(business, &vehicle, now).await?;
+    if name == EventName::VehicleSold {
+        store.vehicle_lost(business, &vehicle, now).await?;
+    }
     let changed = event(name, &vehicle, business, now)?;
     store.record(business.id, changed).await?;
     Ok(vehicle)

@@ -72,6 +72,11 @@ pub trait VehicleFollower: Send {
     ) -> StoreResult<Vec<FileName>> {
         Ok(Vec::new())
     }
+
+    /// Records that a vehicle of `business` was sold or deleted, once for each sale.
+    async fn vehicle_lost(&mut self, _business: &Business, _vehicle: &Vehicle, _at: Timestamp) -> StoreResult<()> {
+        Ok(())
+    }
 }
 
 /// Writes vehicles. One value is one transaction.

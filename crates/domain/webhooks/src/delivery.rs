@@ -40,9 +40,11 @@ impl Topic {
         matches!(self, Self::Event(event) if event.as_str().ends_with(".updated"))
     }
 
-    /// Returns `true` if the event is the last one of its record.
+    /// Returns `true` if the event takes the place of updates of its record that still wait: it deletes the record, or cancels an
+    /// appointment.
     pub fn deletes(self) -> bool {
-        matches!(self, Self::Event(event) if event.as_str().ends_with(".deleted"))
+        let Self::Event(event) = self else { return false };
+        event == EventName::AppointmentCancelled || event.as_str().ends_with(".deleted")
     }
 
     /// The update that a discrete change outdates: a delivery of it that has not settled shows the later state (contract,
@@ -289,12 +291,13 @@ mod tests {
     fn a_discrete_change_outdates_the_update_of_its_record() {
         let outdated = |event| Topic::Event(event).outdates();
         assert_eq!(outdated(EventName::VehicleSold), Some(EventName::VehicleUpdated));
+        assert_eq!(outdated(EventName::InvoicePaid), Some(EventName::InvoiceUpdated));
         for event in [
             EventName::VehicleCreated,
             EventName::VehicleUpdated,
             EventName::VehicleDeleted,
-            // Invoices have no updates.
-            EventName::InvoicePaid,
+            EventName::AppointmentCancelled,
+            EventName::AppointmentCancelled,
         ] {
             assert_eq!(outdated(event), None, "{event}");
         }

@@ -1,5 +1,6 @@
 //! The operations, one module for each area of the contract.
 
+mod appointments;
 mod blogs;
 mod calls;
 mod contacts;
@@ -16,6 +17,7 @@ mod reviews;
 mod vehicles;
 mod webhooks;
 
+pub use appointments::host_of;
 use forecourt_kernel::BoxError;
 use serde_json::Value;
 
@@ -61,6 +63,7 @@ pub(crate) const AREAS: &[Area] = &[
     calls::AREA,
     blogs::AREA,
     reviews::AREA,
+    appointments::AREA,
     webhooks::AREA,
     events::AREA,
     reference::AREA,

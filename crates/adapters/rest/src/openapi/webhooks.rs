@@ -138,7 +138,7 @@ impl Data {
             Some(record) => {
                 let mut example = (record.example)();
                 // Calls have a schema of their own for this.
-                if matches!(record.resource, "invoice" | "order") {
+                if matches!(record.resource, "invoice" | "order" | "appointment") {
                     forecourt_kernel::add_changed(None, &mut example);
                 }
                 Self {

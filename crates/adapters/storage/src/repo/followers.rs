@@ -1,4 +1,4 @@
-//! What follows a vehicle in its transactions: its listing, and its jobs.
+//! What follows a vehicle in its transactions: its listing, its jobs, and the appointments about it.
 
 use async_trait::async_trait;
 use forecourt_accounts::Business;
@@ -27,5 +27,9 @@ impl VehicleFollower for Session<Write> {
         at: Timestamp,
     ) -> StoreResult<Vec<FileName>> {
         remove_jobs(self, business.id, vehicle, at).await
+    }
+
+    async fn vehicle_lost(&mut self, business: &Business, vehicle: &Vehicle, at: Timestamp) -> StoreResult<()> {
+        super::appointments::vehicle_lost(self, business, vehicle, at).await
     }
 }

@@ -5,7 +5,7 @@ use diesel::prelude::*;
 use forecourt_accounts::{IdempotencyKey, IdempotencyStore, KeyUse, KeyedRequest, Shown, ShownRecord, StoredResponse};
 use forecourt_kernel::{BoxError, BusinessId, ContactId, StoreError, StoreResult, Timestamp};
 
-use super::people::{CALL, JOB, LEAD, VEHICLE};
+use super::people::{APPOINTMENT, CALL, JOB, LEAD, VEHICLE};
 use super::session::{Session, Write};
 use crate::error::other;
 use crate::models::AnswerRow;
@@ -83,6 +83,7 @@ impl IdempotencyStore for Session<Write> {
             None => (None, None),
             Some(ShownRecord::Lead(id)) => (Some(LEAD), Some(id.get())),
             Some(ShownRecord::Vehicle(id)) => (Some(VEHICLE), Some(id.get())),
+            Some(ShownRecord::Appointment(id)) => (Some(APPOINTMENT), Some(id.get())),
             Some(ShownRecord::Call(id)) => (Some(CALL), Some(id.get())),
             Some(ShownRecord::Job(id)) => (Some(JOB), Some(id.get())),
         };

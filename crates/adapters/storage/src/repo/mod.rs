@@ -31,6 +31,7 @@ use super::{Conn, Db, Engine, Pipeline, Reader, UnitOfWork, deliveries, dialect}
 
 mod accounts;
 mod age;
+mod appointments;
 mod backlog;
 mod billing;
 mod blogs;
@@ -70,6 +71,7 @@ pub(crate) use records::Records;
 
 /// The tables that businesses own, by area. Rows come before the rows that they refer to.
 const OWNED_TABLES: &[&[owned::OwnedTable]] = &[
+    appointments::OWNED_TABLES,
     leads::OWNED_TABLES,
     jobs::OWNED_TABLES,
     vehicles::OWNED_TABLES,

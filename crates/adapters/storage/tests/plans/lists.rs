@@ -1,6 +1,8 @@
 //! Each filter of a list, and each pair of them, is answered by the list's own index, or by that of a filter that few records
 //! pass. A page sorts nothing but its own rows.
 
+use forecourt_appointments::testing::an_appointment;
+use forecourt_appointments::{AgendaFilter, AppointmentContent, AppointmentFilter, AppointmentStatus};
 use forecourt_billing::{CreditNumber, DealId, InvoiceNumber, OrderId, OrderNumber};
 use forecourt_blogs::testing::an_article;
 use forecourt_blogs::{ArticleFilter, ArticleStatus, Publication};
@@ -33,7 +35,16 @@ use crate::installation::{Installation, both_engines};
 use crate::samples::{a_contact, at};
 
 both_engines!(
-    leads, contacts, vehicles, articles, reviews, invoices, orders, calls, jobs
+    leads,
+    contacts,
+    vehicles,
+    articles,
+    reviews,
+    invoices,
+    orders,
+    calls,
+    jobs,
+    appointments
 );
 
 /// The places, apart from the list's index, where a filter's records are found, and the way to set it.
@@ -632,4 +643,108 @@ async fn calls(installation: Installation) {
         read: read!(|reader, business, filter: CallFilter, request| reader.calls(business, filter, request)),
     };
     list.check(&installation, business, &cases).await;
+}
+
+async fn appointments(installation: Installation) {
+    let (installation, business) = listening(installation).await;
+    let mut session = installation.begin().await;
+    for number in 0..9 {
+        let content = AppointmentContent {
+            start: at(number),
+            end: at(number + 60),
+            ..an_appointment()
+        };
+        session
+            .insert_appointment(business, content, None, at(number))
+            .await
+            .unwrap();
+    }
+    session.commit().await.unwrap();
+    let AppointmentFilter {
+        site: _,
+        kind: _,
+        calendar: _,
+        status: _,
+        contact: _,
+        lead: _,
+        vehicle: _,
+        deal: _,
+        staff: _,
+        source: _,
+        start: _,
+        end: _,
+        created: _,
+        updated: _,
+    } = AppointmentFilter::default();
+    let cases: Vec<Case<AppointmentFilter>> = vec![
+        case::<AppointmentFilter>(&[], |filter| filter.site = Some(SiteId::new(0))),
+        case::<AppointmentFilter>(&[], |filter| filter.kind = Some("viewing".to_owned())),
+        case::<AppointmentFilter>(&[], |filter| filter.calendar = Some("sales".to_owned())),
+        case::<AppointmentFilter>(&[], |filter| filter.status = Some(AppointmentStatus::Booked)),
+        case::<AppointmentFilter>(&["appointments_contact"], |filter| {
+            filter.contact = Some(ContactId::new(1));
+        }),
+        case::<AppointmentFilter>(&["appointments_lead"], |filter| filter.lead = Some(LeadId::new(1))),
+        case::<AppointmentFilter>(&["appointments_vehicle"], |filter| {
+            filter.vehicle = Some(VehicleId::new(1));
+        }),
+        case::<AppointmentFilter>(&["appointments_deal"], |filter| filter.deal = Some(1)),
+        case::<AppointmentFilter>(&["appointment_staff", "appointments_starts"], |filter| {
+            filter.staff = Some(StaffId::new(1));
+        }),
+        case::<AppointmentFilter>(&[], |filter| filter.source = Some(LeadChannel::Api)),
+        case::<AppointmentFilter>(&["appointments_starts"], |filter| filter.start = lately()),
+        case::<AppointmentFilter>(&[], |filter| filter.end = lately()),
+        case::<AppointmentFilter>(&[], |filter| filter.created = lately()),
+        case::<AppointmentFilter>(&[], |filter| filter.updated = lately()),
+    ];
+    let list: List<AppointmentFilter> = List {
+        index: "appointments_list",
+        tables: &["appointments"],
+        read: read!(|reader, business, filter: AppointmentFilter, request| {
+            reader.appointments(business, filter, request)
+        }),
+    };
+    list.check(&installation, business, &cases).await;
+
+    overheard();
+    let mut reader = installation.read().await;
+    let whole = AgendaFilter {
+        calendar: Some("sales".to_owned()),
+        staff: Some(StaffId::new(1)),
+        site: Some(SiteId::new(0)),
+        vehicle: Some(VehicleId::new(1)),
+        ..AgendaFilter::between(at(0), at(99))
+    };
+    for filter in [AgendaFilter::between(at(0), at(99)), whole] {
+        for after in [None, Some((at(1), forecourt_appointments::AppointmentId::new(1)))] {
+            reader.agenda(business, &filter, after, 9).await.unwrap();
+        }
+        reader.count_agenda(business, &filter, 9).await.unwrap();
+    }
+    reader.occupied(business, at(0), at(99)).await.unwrap();
+    let page = pages().remove(0);
+    reader.lead_appointments(business, LeadId::new(1), &page).await.unwrap();
+    reader.appointment_feeds(business, &page).await.unwrap();
+    reader.feed_of_token("digest").await.unwrap();
+    let after = forecourt_appointments::AppointmentId::new(0);
+    reader
+        .contact_appointments(business, ContactId::new(1), after)
+        .await
+        .unwrap();
+    drop(reader);
+    let mut session = installation.begin().await;
+    session.due_reminders(at(0), 9).await.unwrap();
+    session.commit().await.unwrap();
+    let tables = [
+        "appointments",
+        "appointment_staff",
+        "lead_appointments",
+        "appointment_feeds",
+    ];
+    let statements = about(&tables);
+    assert!(statements.len() > 9, "{statements:?}");
+    for statement in statements {
+        no_scan(&statement, &explain(&installation, &statement).await);
+    }
 }

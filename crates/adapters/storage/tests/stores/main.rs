@@ -9,6 +9,7 @@
 )]
 
 mod accounts;
+mod appointments;
 mod backlog;
 mod blogs;
 mod calls;

@@ -6,6 +6,7 @@
 use std::fmt::Debug;
 
 use forecourt_accounts::Business;
+use forecourt_appointments::AppointmentContent;
 use forecourt_billing::Agreement;
 use forecourt_blogs::{ArticleBody, ArticleHead, Publication};
 use forecourt_calls::CallContent;
@@ -67,6 +68,7 @@ async fn documents_are_stored_in_their_pinned_form(installation: Installation) {
     let (head, body): (ArticleHead, ArticleBody) = (pinned(form!("article_head")), pinned(form!("article_body")));
     let review: ReviewContent = pinned(form!("review"));
     let call: CallContent = pinned(form!("call"));
+    let appointment: AppointmentContent = pinned(form!("appointment"));
     let drive: TestDriveContent = pinned(form!("drive"));
     let document: VehicleDocumentContent = pinned(form!("document"));
     let (job, outline): (JobContent, JobOutline) = (pinned(form!("job")), pinned(form!("job_outline")));
@@ -89,6 +91,11 @@ async fn documents_are_stored_in_their_pinned_form(installation: Installation) {
         .unwrap()
         .id;
     let stored_call = session.insert_call(id, call.clone(), at(0)).await.unwrap().id;
+    let stored_appointment = session
+        .insert_appointment(id, appointment.clone(), None, at(0))
+        .await
+        .unwrap()
+        .id;
     let code = DriveCode::stored("AAAA2222".into());
     session
         .insert_drive(id, stored_vehicle, code.clone(), drive.clone())
@@ -114,6 +121,7 @@ async fn documents_are_stored_in_their_pinned_form(installation: Installation) {
         ("orders", "document", form!("order")),
         ("reviews", "document", form!("review")),
         ("calls", "document", form!("call")),
+        ("appointments", "document", form!("appointment")),
         ("vehicle_drives", "document", form!("drive")),
         ("vehicle_documents", "document", form!("document")),
         ("jobs", "document", form!("job")),
@@ -157,6 +165,8 @@ async fn documents_are_stored_in_their_pinned_form(installation: Installation) {
     let found = reader.review(id, stored_review).await.unwrap().unwrap();
     assert_eq!((found.content, found.data), (review, data));
     assert_eq!(reader.call(id, stored_call).await.unwrap().unwrap().content, call);
+    let found = reader.appointment(id, stored_appointment).await.unwrap().unwrap();
+    assert_eq!(found.content, appointment);
     let found = reader.drive(id, stored_vehicle, &code).await.unwrap().unwrap();
     assert_eq!(found.content, drive);
     let found = reader

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use forecourt_appointments::{AppointmentId, FullAppointment};
 use forecourt_calls::{CallId, FullCall};
 use forecourt_contacts::{self as contacts, ContactExport};
 use forecourt_dealership::ReadSession;
@@ -38,7 +39,7 @@ pub(super) fn operations() -> Declared<Vec<Operation>> {
 ///
 /// Answers a data subject's access request with one document. It has the record with all its notes, its follow-blocks, linked
 /// leads with their messages and notes, and vehicles. It also has test drives with their signatures, reservations, sales,
-/// invoices, orders, calls, documents, reviews under the contact's name, mails that wait to be sent to it, and past events. Data
+/// invoices, orders, appointments, calls, documents, reviews under the contact's name, mails that wait to be sent to it, and past events. Data
 /// that the key
 /// may not read is left out, and named in `omitted`.
 #[utoipa::path(get, path = "/2.0/contacts/{id}/export", tag = "contacts", security(("bearer" = ["contacts:read"])),
@@ -100,6 +101,7 @@ enum Section {
     Sales,
     Invoices,
     Orders,
+    Appointments,
     Calls,
     Documents,
     Reviews,
@@ -109,7 +111,7 @@ enum Section {
 
 impl Section {
     /// The sections that are not part of another.
-    const ALL: [Self; 13] = [
+    const ALL: [Self; 14] = [
         Self::Notes,
         Self::Leads,
         Self::Vehicles,
@@ -118,6 +120,7 @@ impl Section {
         Self::Sales,
         Self::Invoices,
         Self::Orders,
+        Self::Appointments,
         Self::Calls,
         Self::Documents,
         Self::Reviews,
@@ -138,6 +141,7 @@ impl Section {
             Self::Sales => &["sales"],
             Self::Invoices => &["invoices"],
             Self::Orders => &["orders"],
+            Self::Appointments => &["appointments"],
             Self::Calls => &["calls"],
             Self::Documents => &["documents"],
             Self::Reviews => &["reviews"],
@@ -325,6 +329,12 @@ impl Export {
                 let last = orders.last().map(|order| order.id.get());
                 let shown = forecourt_orders::show_orders(session.as_mut(), &call.caller.business, orders).await?;
                 part(last, shown.iter().map(FullOrder::from))
+            }
+            Section::Appointments => {
+                let after = AppointmentId::new(after);
+                let appointments = session.contact_appointments(business, contact, after).await?;
+                let last = appointments.last().map(|appointment| appointment.id.get());
+                part(last, appointments.iter().map(FullAppointment::from))
             }
             Section::Calls => {
                 let calls = session.contact_calls(business, contact, CallId::new(after)).await?;

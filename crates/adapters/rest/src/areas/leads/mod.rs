@@ -1,6 +1,7 @@
 //! Leads over HTTP (contract, "Leads").
 
 mod adf;
+mod appointments;
 mod id;
 mod messages;
 mod notes;
@@ -82,7 +83,7 @@ codes! {
         remedy: "List the associations with `GET /2.0/leads/{id}/vehicles`.",
     }
     LEAD_VEHICLE_DUPLICATE = CONFLICT, "lead_vehicle_duplicate" {
-        meaning: "The vehicle is already associated with the lead.",
+        meaning: "The vehicle or the appointment is already associated with the lead.",
         cause: "It was added before.",
         remedy: "Nothing needs to be done: what was asked for is so already.",
     }
@@ -99,6 +100,7 @@ fn operations() -> Declared<Vec<Operation>> {
         self::<__path_assign_lead> assign_lead,
     ];
     operations.append(&mut vehicles::operations()?);
+    operations.append(&mut appointments::operations()?);
     operations.append(&mut messages::operations()?);
     operations.append(&mut notes::operations()?);
     operations.append(&mut adf::operations()?);

@@ -228,6 +228,22 @@ pub(super) async fn names(
     rows.into_iter().map(named).collect()
 }
 
+/// Returns the contents of those of the contacts that exist.
+pub(super) async fn contents(
+    conn: &mut Conn,
+    business: BusinessId,
+    ids: &BTreeSet<ContactId>,
+) -> StoreResult<BTreeMap<ContactId, ContactDraft>> {
+    let ids: Vec<i64> = ids.iter().map(|id| id.get()).collect();
+    let query = contacts::table
+        .filter(contacts::business_id.eq(business.get()))
+        .filter(contacts::id.eq_any(ids))
+        .select(ContactRow::as_select());
+    let rows: Vec<ContactRow> = query.load(conn).await?;
+    let each = |row| Contact::try_from(row).map(|contact| (contact.id, contact.content));
+    rows.into_iter().map(each).collect()
+}
+
 /// Returns the content of a contact, and locks it.
 pub(super) async fn content<L: Lock>(
     conn: &mut Conn,
