@@ -223,6 +223,7 @@ async fn an_export_shows_what_the_key_may_read(engine: Engine) {
         ("documents", "vehicle-documents:read"),
         ("orders", "orders:read"),
         ("calls", "calls:read"),
+        ("appointments", "appointments:read"),
         ("reviews", "reviews:read"),
         ("mails", "lead-messages:read"),
     ];

@@ -914,7 +914,7 @@ async fn a_sale_is_undone(engine: Engine) {
     let refused = shop.api.delete(&what).await;
     assert_eq!(refused.status, 409, "{}", refused.text());
     let unsold = json!({"sold": false, "customer": null, "price": null, "date": null, "at": null, "handed_over": null,
-                        "deposit_invoice": null, "invoice": null});
+                        "deposit_invoice": null, "invoice": null, "number": null, "order": null, "deal": null});
     for (handed_over, body) in [
         (false, None),
         (true, None),

@@ -56,6 +56,11 @@ async fn an_operation_needs_its_scope_alone(engine: Engine) {
             let request = client.request(&operation.method, &operation.path_of("1"));
             let answer = request.send().await;
             if others == scope {
+                // It shows records of another area.
+                if operation.name == "GET /2.0/leads/{id}/appointments" {
+                    findings.answers(&operation.name, others, &answer, "403 scope_denied");
+                    continue;
+                }
                 findings.expect(&operation.name, "allowed", answer.status == 403, false);
                 continue;
             }

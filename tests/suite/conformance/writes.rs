@@ -161,6 +161,14 @@ async fn a_write_honours_if_match(engine: Engine) {
     let api = &here.shop.api;
     let mut findings = Findings::default();
     let position = async || api.get("/2.0/events?cursor=latest").await.json()["meta"]["position"].take();
+    // What follows from an erasure that an operation before began is about records of other kinds.
+    let written = async |since: &Value, path: &str| -> usize {
+        let kind = path.split('/').nth(2).unwrap_or_default().trim_end_matches('s');
+        let since = since.as_str().unwrap_or_default();
+        let events = api.list(&format!("/2.0/events?cursor={since}")).await.items;
+        let of_kind = |event: &&Value| event["event"].as_str().is_some_and(|name| name.starts_with(kind));
+        events.iter().filter(of_kind).count()
+    };
     for operation in &here.document.operations {
         // A call that the telephone system has reported before is changed by the operation that creates calls.
         if operation.name == "POST /2.0/calls" {
@@ -190,7 +198,7 @@ async fn a_write_honours_if_match(engine: Engine) {
         for tag in ["1", "", "\"1"] {
             findings.faults(&operation.name, tag, &at(tag).await, &["If-Match"]);
         }
-        findings.expect(&operation.name, "events", position().await, before);
+        findings.expect(&operation.name, "events", written(&before, &operation.path).await, 0);
         // Each form that names the version lets the write happen.
         let forms = [
             format!("\"779\", W/\"{version}\""),

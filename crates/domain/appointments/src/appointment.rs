@@ -73,7 +73,7 @@ forecourt_kernel::fields! {
     /// The content of an appointment.
     #[derive(Serialize, Deserialize)]
     content AppointmentContent;
-    /// A new appointment, or changes to one. A new one needs `type` and `start`.
+    /// Changes to an appointment. Only the supplied fields change.
     #[cfg_attr(feature = "openapi", schema(as = AppointmentBody, example = json!({"type": "viewing", "start": 1_767_261_600, "duration_minutes": 30, "name": "Ann Lee", "email": "ann@example.com", "notes": "Has driven the petrol model."})))]
     changes AppointmentChanges, validated by Rules<'_>;
 

@@ -514,9 +514,7 @@ fn the_example_has_the_members_of_an_invoice() {
     let example = forecourt_invoices::example_invoice();
     let invoice = run(raised(&mut Store::default(), a_deposit(100)));
     let names = |shown: &Value| shown.as_object().unwrap().keys().cloned().collect::<BTreeSet<_>>();
-    let mut expected = names(&shown(&invoice));
-    expected.insert("changed".to_owned());
-    assert_eq!(names(&example), expected, "it is one of an event");
+    assert_eq!(names(&example), names(&shown(&invoice)));
     assert_eq!(
         (&example["number"], &example["status"]["name"], &example["version"]),
         (&json!("INV-1"), &json!("paid"), &json!(3))

@@ -567,6 +567,7 @@ mod tests {
                         "else",
                         "text/csv",
                         "text/tab-separated-values",
+                        "text/calendar",
                     ]
                     .contains(&name.as_str())
                     {

@@ -17,7 +17,10 @@ use forecourt_kernel::{
 use forecourt_reference::LeadChannel;
 use serde::Deserialize;
 use serde_json::json;
-use utoipa::ToSchema;
+use utoipa::{
+    PartialSchema, ToSchema,
+    openapi::{RefOr, schema::Schema},
+};
 
 use self::id::IdParameter;
 use crate::{
@@ -125,9 +128,7 @@ async fn list_appointments(call: Call) -> Result<Answer, ApiError> {
 /// It is refused while it is in conflict with others or with the opening hours, unless `force` is true. The visitor gets a mail
 /// with a calendar's entry, unless `notify` is false or there is no address.
 #[utoipa::path(post, path = "/2.0/appointments", tag = "appointments", security(("bearer" = ["appointments:write"])),
-    request_body(content = AppointmentChanges, extensions(("x-rules" = json!({
-        "required": ["type", "start"], "properties": {"type": {"type": "string"}, "start": {"type": "integer"}},
-    })))),
+    request_body = NewAppointmentBody,
     responses((status = 201, description = "The appointment that was booked", body = Envelope<FullAppointment<'static>>),
         (status = 409, description = "`appointment_conflict`"),
         (status = 422, description = "`validation_failed`, `appointment_contact_not_found`")))]
@@ -261,6 +262,26 @@ pub fn host_of(url: &str) -> &str {
     match authority.rsplit_once(':') {
         Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
         _ => authority,
+    }
+}
+
+/// An appointment to be booked: [`AppointmentChanges`] with a type and a start.
+enum NewAppointmentBody {}
+
+impl PartialSchema for NewAppointmentBody {
+    fn schema() -> RefOr<Schema> {
+        let mut schema = AppointmentChanges::schema();
+        if let RefOr::T(Schema::Object(body)) = &mut schema {
+            body.required.extend(["type", "start"].map(str::to_owned));
+            body.description = Some("An appointment to be booked.".to_owned());
+        }
+        schema
+    }
+}
+
+impl ToSchema for NewAppointmentBody {
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        AppointmentChanges::schemas(schemas);
     }
 }
 
