@@ -80,7 +80,7 @@ forecourt_kernel::fields! {
     /// Site of the business; 0 means none.
     site: i64 => SiteId;
     /// An id of /2.0/reference/booking-types. Its calendar becomes the appointment's.
-    kind as "type": Line => String, rule is_named;
+    kind as "type": #[cfg_attr(feature = "openapi", schema(value_type = Line))] Line => String, rule is_named;
     /// The calendar of the type when it was set; empty if it had none.
     kept calendar: String;
     /// booked, confirmed, arrived, completed or no_show. On a change only; an appointment is cancelled by its own operation.
@@ -98,7 +98,7 @@ forecourt_kernel::fields! {
     /// The staff users who take part, at most 10.
     staff: StaffList => Vec<StaffId>;
     /// Its beginning, epoch seconds. A new start alone keeps the duration.
-    start: MomentInput => Timestamp, rule is_given;
+    start: #[cfg_attr(feature = "openapi", schema(value_type = MomentInput))] MomentInput => Timestamp, rule is_given;
     /// The stored end.
     kept end: Timestamp;
     /// Its end, epoch seconds, at most 24 hours after the start.
