@@ -12,6 +12,7 @@ both_engines! {
     creates_survive_crashes_exactly_once
     changes_and_deletions_survive_crashes_exactly_once
     twins_under_one_key_survive_crashes_as_one
+    invoices_issued_through_crashes_have_numbers_without_gaps
 }
 
 const ROUNDS: usize = 10;
@@ -162,4 +163,36 @@ async fn twins_under_one_key_survive_crashes_as_one(engine: Engine) {
         references.into_iter().eq((1..=ROUNDS).rev().map(Value::from)),
         "one lead for each round"
     );
+}
+
+async fn invoices_issued_through_crashes_have_numbers_without_gaps(engine: Engine) {
+    let mut shop = Shop::open(engine).await;
+    let customer = shop
+        .api
+        .post("/2.0/contacts", &json!({"name": "Amelia Hart"}))
+        .await
+        .created()["id"]
+        .take();
+    let mut issued = 0;
+    for round in 0..5 {
+        let mut writes: Vec<Write> = Vec::new();
+        for number in 0..32 {
+            let lines = json!([{"type": "product", "description": "Tow bar", "gross": 240}]);
+            let draft = json!({"customer": customer, "lines": lines});
+            let draft = shop.api.post("/2.0/invoices", &draft).await.created();
+            let path = format!("/2.0/invoices/{}/issue", draft["id"]);
+            writes.push((format!("round-{round}-issue-{number}"), "POST", path, json!({})));
+        }
+        issued += writes.len();
+        for answer in through_a_crash(&mut shop, 2 * round, writes).await {
+            answer.ok();
+        }
+    }
+    let invoices = shop.api.walk("/2.0/invoices").await;
+    let mut numbers: Vec<usize> = invoices
+        .iter()
+        .filter_map(|invoice| invoice["number"].as_str()?.strip_prefix("INV-")?.parse().ok())
+        .collect();
+    numbers.sort_unstable();
+    assert!(numbers.into_iter().eq(1..=issued), "each number once");
 }

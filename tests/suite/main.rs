@@ -55,6 +55,7 @@ mod hostile;
 mod hostile_neighbour;
 mod http_edge;
 mod idempotency;
+mod invoices;
 mod jobs;
 mod keys;
 mod lead_adf;

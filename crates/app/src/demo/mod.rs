@@ -2,6 +2,7 @@
 
 mod appointments;
 mod articles;
+mod bills;
 mod calls;
 mod photos;
 mod reviews;
@@ -94,6 +95,7 @@ pub(crate) async fn prepare(
         let id = session.insert_business(&business).await?;
         let IssuedKey { key, token } = issue_key(Some(id), ScopeSet::all(), Vec::new(), None, now, gallery.random);
         session.insert_key(&key).await?;
+        session.leave_out_events();
         let business = Business { id, ..business.clone() };
         let period = Period::days_before(now, DAYS);
         let mut customers = Customers::new(&business, SEED, Period::days_before(now, CONTACT_DAYS));
@@ -115,6 +117,7 @@ pub(crate) async fn prepare(
         appointments::load(session, &business, gallery.random, clock).await?;
         articles::load(session, id, now).await?;
         yard::load(session, gallery, &business, clock).await?;
+        bills::load(session, &business, clock).await?;
         Ok(Demo::Made(token))
     })
     .await
@@ -187,6 +190,8 @@ mod tests {
     use forecourt_appointments::AppointmentStatus;
     use forecourt_calls::CallOutcome;
     use forecourt_files::testing::{CopyingPictureMaker, MemoryFileStore};
+    use forecourt_invoices::{InvoiceKind, InvoiceStatus};
+    use forecourt_orders::OrderStatus;
     use forecourt_vehicles::TestDrive;
 
     use super::*;
@@ -283,8 +288,40 @@ mod tests {
             let reservation = vehicle.reservation.current.as_ref();
             reservation.is_some_and(|reservation| reservation.invoice.is_some())
         });
-        assert_eq!(invoiced.count(), state.invoices.all().count());
-        assert!(state.invoices.all().count() > 0);
+        let invoices = || state.invoices.all().map(|invoice| &invoice.content);
+        let of = |kind| invoices().filter(move |invoice| invoice.kind == kind);
+        let deposits = of(InvoiceKind::Deposit).filter(|deposit| deposit.status == InvoiceStatus::Paid);
+        assert_eq!(invoiced.count(), deposits.count());
+        for kind in InvoiceKind::ALL {
+            assert!(of(kind).count() > 0, "{kind:?}");
+        }
+        for status in InvoiceStatus::ALL {
+            let found = of(InvoiceKind::Sale).any(|sale| sale.status == status);
+            assert!(found, "{status:?}");
+        }
+        assert!(of(InvoiceKind::Sale).any(|sale| !sale.agreement.part_exchanges.is_empty()));
+        let unpaid = || of(InvoiceKind::Sale).filter(|sale| sale.status == InvoiceStatus::Issued);
+        assert!(unpaid().any(|sale| sale.payments.is_empty() && sale.due_date < today));
+        assert!(unpaid().any(|sale| !sale.payments.is_empty()));
+        let is_sold = |vehicle: &&VehicleDraft| {
+            let state = (vehicle.kind, vehicle.status);
+            matches!(
+                state,
+                (
+                    StockType::InStock | StockType::ToOrder,
+                    VehicleStatus::Sold | VehicleStatus::Complete
+                )
+            )
+        };
+        let billed = |vehicle: &VehicleDraft| vehicle.sale.as_ref().is_some_and(|sale| sale.invoice.is_some());
+        assert!(vehicles().filter(is_sold).all(billed));
+        for status in OrderStatus::ALL {
+            assert!(
+                state.orders.all().any(|order| order.content.status == status),
+                "{status:?}"
+            );
+        }
+        assert!(state.events.is_empty());
         let again = prepared(&database, &clock).await;
         assert!(matches!(again, Demo::ThereAlready { tag } if tag == "demo"));
         assert_eq!(database.state().accounts.keys().len(), 1);

@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use async_trait::async_trait;
 use forecourt_kernel::{
-    AppointmentId, BusinessId, CallId, ContactId, JobId, LeadId, StoreResult, Timestamp, VehicleId,
+    AppointmentId, BusinessId, CallId, ContactId, InvoiceId, JobId, LeadId, OrderId, StoreResult, Timestamp, VehicleId,
 };
 use sha2::{Digest, Sha256};
 
@@ -109,6 +109,10 @@ pub enum ShownRecord {
     Call(CallId),
     /// A job on a vehicle.
     Job(JobId),
+    /// An invoice.
+    Invoice(InvoiceId),
+    /// An order.
+    Order(OrderId),
 }
 
 /// A request with an idempotency key, which is carried out once even if it arrives several times.

@@ -1,10 +1,8 @@
 //! The identifiers of documents, which refer to one another across areas.
 
+pub use forecourt_kernel::{InvoiceId, OrderId};
+
 forecourt_kernel::ids! {
-    /// Identifies an invoice, uniquely across businesses.
-    InvoiceId;
-    /// Identifies an order, uniquely across businesses.
-    OrderId;
     /// Identifies a purchase, uniquely across businesses.
     PurchaseId;
     /// Identifies a deal, uniquely across businesses.

@@ -149,6 +149,7 @@ impl MemoryDatabase {
             state: shared.state.clone(),
             savepoint: None,
             database: self.clone(),
+            unrecorded: None,
         })
     }
 }
@@ -185,6 +186,8 @@ pub struct MemorySession {
     pub(crate) state: MemoryState,
     savepoint: Option<MemoryState>,
     database: MemoryDatabase,
+    /// The events that are left out, once they are.
+    unrecorded: Option<MemoryEvents>,
 }
 
 #[async_trait]
@@ -217,7 +220,7 @@ impl Session for MemorySession {
 
 impl HoldsEvents for MemorySession {
     fn held_events(&mut self) -> &mut MemoryEvents {
-        &mut self.state.events
+        self.unrecorded.as_mut().unwrap_or(&mut self.state.events)
     }
 }
 
@@ -483,6 +486,10 @@ impl BacklogReader for MemorySession {
 
 #[async_trait]
 impl BulkLoad for MemorySession {
+    fn leave_out_events(&mut self) {
+        self.unrecorded = Some(MemoryEvents::new());
+    }
+
     async fn load_made_leads(
         &mut self,
         business: BusinessId,
@@ -525,6 +532,9 @@ impl BulkLoad for MemorySession {
         } in contacts
         {
             let contact = self.insert_contact(business, content, created).await?;
+            self.state
+                .vehicles
+                .know_contact(business, contact.id, &contact.content.name);
             self.save_contact(business, &Contact { updated, ..contact }).await?;
         }
         Ok(())

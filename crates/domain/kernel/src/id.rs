@@ -71,6 +71,10 @@ ids! {
     CallId;
     /// Identifies a job on a vehicle, uniquely across businesses.
     JobId;
+    /// Identifies an invoice, uniquely across businesses.
+    InvoiceId;
+    /// Identifies an order, uniquely across businesses.
+    OrderId;
     /// Identifies a site of a business; 0 is its main site.
     SiteId;
     /// Identifies a staff user of a business.

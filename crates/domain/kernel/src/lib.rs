@@ -53,8 +53,8 @@ pub use epoch::{Epoch, EpochMark};
 pub use event::{Event, EventLog, EventName, EventSequence, NewEvent, UnknownEvent};
 pub use filter::{InvalidFilter, Range, TextFilter, fold};
 pub use id::{
-    AppointmentId, BusinessId, CallId, ContactId, ContactNoteId, DeliveryId, JobId, LeadId, LeadMessageId, LeadNoteId,
-    NotAnId, SiteId, StaffId, VehicleId, WebhookId,
+    AppointmentId, BusinessId, CallId, ContactId, ContactNoteId, DeliveryId, InvoiceId, JobId, LeadId, LeadMessageId,
+    LeadNoteId, NotAnId, OrderId, SiteId, StaffId, VehicleId, WebhookId,
 };
 pub use input::{Change, Field, FromJson, InvalidValue, OrEmpty, Words, from_line, from_object, is_one_line};
 pub use layout::layout_mark;

@@ -1,6 +1,6 @@
 //! Orders over HTTP (areas §10.3).
 
-use forecourt_accounts::{Business, Shown};
+use forecourt_accounts::{Business, Shown, ShownRecord};
 use forecourt_billing::{DealId, InvoiceId, OrderId, OrderNumber, SentDocument};
 use forecourt_dealership::Session;
 use forecourt_invoices::FullInvoice;
@@ -273,7 +273,7 @@ impl Personal for Order {
     fn shown(&self) -> Shown {
         Shown {
             contact: self.content.agreement.customer,
-            record: None,
+            record: Some(ShownRecord::Order(self.id)),
         }
     }
 }

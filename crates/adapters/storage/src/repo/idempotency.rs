@@ -5,7 +5,7 @@ use diesel::prelude::*;
 use forecourt_accounts::{IdempotencyKey, IdempotencyStore, KeyUse, KeyedRequest, Shown, ShownRecord, StoredResponse};
 use forecourt_kernel::{BoxError, BusinessId, ContactId, StoreError, StoreResult, Timestamp};
 
-use super::people::{APPOINTMENT, CALL, JOB, LEAD, VEHICLE};
+use super::people::{APPOINTMENT, CALL, INVOICE, JOB, LEAD, ORDER, VEHICLE};
 use super::session::{Session, Write};
 use crate::error::other;
 use crate::models::AnswerRow;
@@ -86,6 +86,8 @@ impl IdempotencyStore for Session<Write> {
             Some(ShownRecord::Appointment(id)) => (Some(APPOINTMENT), Some(id.get())),
             Some(ShownRecord::Call(id)) => (Some(CALL), Some(id.get())),
             Some(ShownRecord::Job(id)) => (Some(JOB), Some(id.get())),
+            Some(ShownRecord::Invoice(id)) => (Some(INVOICE), Some(id.get())),
+            Some(ShownRecord::Order(id)) => (Some(ORDER), Some(id.get())),
         };
         let fingerprint = keyed_fingerprint(self.dependencies.cipher()?, fingerprint.as_bytes()).to_vec();
         let row = AnswerRow {

@@ -11,12 +11,16 @@ use forecourt_contacts::{
     Address, Contact, ContactDraft, ContactFilter, ContactNote, FullContact, LOGIN_EMAIL_RULE, NewNote, PasswordHash,
     WholeText,
 };
+use forecourt_invoices::InvoiceStore as _;
+use forecourt_invoices::testing::a_draft_sale;
 use forecourt_kernel::testing::Choices;
 use forecourt_kernel::{
     BusinessId, ContactId, EventName, EventSequence, LeadId, Mail, NewEvent, PageRequest, Position, Range, StaffId,
     StoreError, TextFilter, Version, View, fold,
 };
 use forecourt_leads::{FullLead, Lead, LeadDraft, LeadFilter};
+use forecourt_orders::OrderStore as _;
+use forecourt_orders::testing::a_draft_order;
 use forecourt_reference::Catalogue;
 use forecourt_storage::Storage;
 use forecourt_vehicles::{AppraisalDetails, FieldCondition, FieldFilter, Vehicle, VehicleFilter, VehicleStatus};
@@ -1229,8 +1233,14 @@ async fn answers_about_what_was_linked_later_are_emptied(installation: Installat
     let other = installation.lead(business, a_lead(), 1).await;
     let mut session = installation.begin().await;
     let mut vehicle = session.insert_vehicle(business, vehicle, at(1)).await.unwrap();
+    let sale = a_draft_sale(contact.id, vehicle.id);
+    let invoice = session.insert_invoice(business, sale, at(1)).await.unwrap();
+    let order = a_draft_order(contact.id, vehicle.id);
+    let order = session.insert_order(business, order, at(1)).await.unwrap();
     let fingerprint = Fingerprint::of("POST", "/2.0/leads", "", b"");
     let records = [
+        ("invoice", ShownRecord::Invoice(invoice.id), invoice.id.get()),
+        ("order", ShownRecord::Order(order.id), order.id.get()),
         ("lead", ShownRecord::Lead(lead.id), lead.id.get()),
         ("other", ShownRecord::Lead(other.id), other.id.get()),
         ("vehicle", ShownRecord::Vehicle(vehicle.id), vehicle.id.get()),

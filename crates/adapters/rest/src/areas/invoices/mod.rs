@@ -4,7 +4,7 @@ mod id;
 mod money;
 mod papers;
 
-use forecourt_accounts::{Business, Shown};
+use forecourt_accounts::{Business, Shown, ShownRecord};
 use forecourt_billing::{DealId, InvoiceId, InvoiceNumber, OrderId};
 use forecourt_dealership::Session;
 use forecourt_invoices::{
@@ -264,7 +264,7 @@ impl Personal for Invoice {
     fn shown(&self) -> Shown {
         Shown {
             contact: self.content.agreement.customer,
-            record: None,
+            record: Some(ShownRecord::Invoice(self.id)),
         }
     }
 }

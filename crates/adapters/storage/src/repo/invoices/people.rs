@@ -67,6 +67,10 @@ impl PersonalArea for Invoices {
         INVOICE
     }
 
+    fn answers(&self) -> Option<i32> {
+        Some(INVOICE)
+    }
+
     async fn note(&self, session: &mut Session<Write>, business: BusinessId, keys: &mut PersonKeys) -> StoreResult<()> {
         let by = keys.contact().get();
         let billed = invoices::customer.assume_not_null().eq(by);

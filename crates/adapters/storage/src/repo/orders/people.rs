@@ -59,6 +59,10 @@ impl PersonalArea for Orders {
         ORDER
     }
 
+    fn answers(&self) -> Option<i32> {
+        Some(ORDER)
+    }
+
     async fn note(&self, session: &mut Session<Write>, business: BusinessId, keys: &mut PersonKeys) -> StoreResult<()> {
         let by = keys.contact().get();
         let ordered = orders::customer.assume_not_null().eq(by);
