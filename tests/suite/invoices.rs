@@ -4,6 +4,8 @@ use harness::{Answer, Client, Engine, Shop, both_engines};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
+use crate::vehicles_record::a_car;
+
 both_engines! {
     a_sale_is_billed_as_the_decisions_reckon_it
     numbers_follow_each_other_whichever_server_issues
@@ -19,8 +21,8 @@ async fn customer(shop: &Shop, name: &str) -> Value {
 
 /// Creates a car for sale; returns its id.
 async fn car(shop: &Shop) -> Value {
-    let data = json!({"vehicle": {"make": "Ford", "model": "Focus"}, "stock": {"price_website": 12_995}});
-    let body = json!({"type": "in-stock", "data": data});
+    let mut body = a_car();
+    body["data"]["stock"]["price_website"] = json!(12_995);
     let id = shop.api.post("/2.0/vehicles", &body).await.created()["id"].take();
     let channels = json!({"channels": ["website"]});
     shop.api
@@ -54,7 +56,7 @@ async fn a_sale_is_billed_as_the_decisions_reckon_it(engine: Engine) {
     );
     let reserved = json!({"customer": buyer, "method": "Card", "deposit": 99});
     shop.api
-        .post(&format!("/2.0/vehicles/{car}/reservation"), &reserved)
+        .post(&format!("/2.0/vehicles/{car}/reserve"), &reserved)
         .await
         .ok();
     let path = draft(
