@@ -4,7 +4,7 @@ use forecourt_accounts::Business;
 use forecourt_kernel::{
     Attachment, AttachmentsTooLarge, BusinessId, ContactId, Email, Line, LongText, Mail, StoreResult, ValidationErrors,
 };
-use forecourt_print::Bill;
+use forecourt_print::{Bill, BillKind};
 use serde::Serialize;
 
 use crate::{BillingReader, mails::DocumentSent};
@@ -73,8 +73,13 @@ impl OutgoingDocument {
         file: Vec<u8>,
     ) -> Result<Mail, AttachmentsTooLarge> {
         let Self { bill, to, contact } = self;
+        // Of a purchase, the contact is who it comes from.
+        let addressee = match bill.kind {
+            BillKind::Purchase { .. } | BillKind::PurchaseCredit { .. } => &bill.issuer,
+            BillKind::Invoice | BillKind::CreditNote { .. } | BillKind::Order { .. } => &bill.recipient,
+        };
         let content = DocumentSent {
-            name: &bill.recipient.name,
+            name: &addressee.name,
             business: &business.name,
             document: &bill.title(),
             message: request.message.as_str().trim(),

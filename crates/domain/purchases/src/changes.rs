@@ -1,0 +1,198 @@
+//! The bodies of callers.
+
+use forecourt_billing::{
+    Amount, Credit, CreditLine, CreditLineChanges, LineChanges, MAX_LINES, PaymentChanges, Percent, VatScheme, day,
+    take,
+};
+use forecourt_kernel::{BoundedList, Date, Field, InvalidValue, Line, LongText, Timestamp, ValidationErrors};
+use serde::Deserialize;
+
+/// Declares the body of a purchase: the members that a new one and a changed one have, and those of its own.
+macro_rules! purchase_changes {
+    ($(#[$meta:meta])* $name:ident; $($(#[$field_meta:meta])* $field:ident: $(#[$type_meta:meta])* $type:ty;)*) => {
+        #[derive(Clone, PartialEq, Debug, Default, Deserialize)]
+        #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+        $(#[$meta])*
+        pub struct $name {
+            /// Contact id of the supplier; required of a new purchase.
+            #[serde(default)]
+            #[cfg_attr(feature = "openapi", schema(value_type = i64))]
+            pub supplier: Field<i64>,
+            /// Site of the business; 0 is the main one.
+            #[serde(default)]
+            #[cfg_attr(feature = "openapi", schema(value_type = Option<i64>))]
+            pub site: Field<i64>,
+            /// The supplier's number of its invoice.
+            #[serde(default)]
+            #[cfg_attr(feature = "openapi", schema(value_type = Option<Line>))]
+            pub supplier_invoice: Field<Line>,
+            /// Day of the purchase; today by default.
+            #[serde(default)]
+            #[cfg_attr(feature = "openapi", schema(value_type = Option<Date>))]
+            pub date: Field<Date>,
+            /// Last day to pay; null moves it with the day of the purchase.
+            #[serde(default)]
+            #[cfg_attr(feature = "openapi", schema(value_type = Option<Date>))]
+            pub due_date: Field<Date>,
+            /// The full list of lines, at most 200.
+            #[serde(default)]
+            #[cfg_attr(feature = "openapi", schema(value_type = Option<Vec<LineChanges>>, max_items = 200))]
+            pub lines: Field<BoundedList<LineChanges, MAX_LINES>>,
+            /// Notes of the staff.
+            #[serde(default)]
+            #[cfg_attr(feature = "openapi", schema(value_type = Option<LongText>))]
+            pub notes: Field<LongText>,
+            /// True to accept a number of the supplier's that another purchase has.
+            #[serde(default)]
+            #[cfg_attr(feature = "openapi", schema(value_type = Option<bool>))]
+            pub force: Field<bool>,
+            $(
+                $(#[$field_meta])*
+                #[serde(default)]
+                $(#[$type_meta])*
+                pub $field: Field<$type>,
+            )*
+        }
+    };
+}
+
+purchase_changes! {
+    /// A new purchase. `supplier` is required.
+    #[cfg_attr(feature = "openapi", schema(as = NewPurchaseBody, example = json!({"supplier": 14, "supplier_invoice": "V-2217", "lines": [{"type": "cost", "category": "Valet", "description": "Full valet", "net": 60}]})))]
+    NewPurchase;
+
+    /// True to issue it at once.
+    issue: #[cfg_attr(feature = "openapi", schema(value_type = Option<bool>))] bool;
+    /// The payment at its issue; only with `issue`.
+    payment: #[cfg_attr(feature = "openapi", schema(value_type = Option<PaymentChanges>))] PaymentChanges;
+}
+
+purchase_changes! {
+    /// Changes to a purchase. No member is required; which can change depends on the status.
+    #[cfg_attr(feature = "openapi", schema(as = PurchaseBody, example = json!({"supplier_invoice": "V-2217"})))]
+    PurchaseChanges;
+}
+
+impl NewPurchase {
+    /// Returns the members that a changed purchase has too, the wish to issue it, and the payment.
+    pub fn split(self) -> (PurchaseChanges, Field<bool>, Field<PaymentChanges>) {
+        let Self {
+            supplier,
+            site,
+            supplier_invoice,
+            date,
+            due_date,
+            lines,
+            notes,
+            force,
+            issue,
+            payment,
+        } = self;
+        let changes = PurchaseChanges {
+            supplier,
+            site,
+            supplier_invoice,
+            date,
+            due_date,
+            lines,
+            notes,
+            force,
+        };
+        (changes, issue, payment)
+    }
+}
+
+/// The credit of a purchase, as callers send it.
+#[derive(Clone, PartialEq, Debug, Default, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = PurchaseCreditBody, example = json!({"reason": "Returned", "supplier_reference": "CR-8"})))]
+pub struct PurchaseCreditChanges {
+    /// The supplier's reference.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Line>))]
+    pub supplier_reference: Field<Line>,
+    /// The reason.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Line>))]
+    pub reason: Field<Line>,
+    /// Day of the credit; today by default.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Date>))]
+    pub date: Field<Date>,
+    /// The lines to credit; without them everything that remains.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Vec<CreditLineChanges>>))]
+    pub lines: Field<BoundedList<CreditLineChanges, { MAX_LINES }>>,
+}
+
+/// The credit of a purchase.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct NewPurchaseCredit {
+    /// The credit.
+    pub credit: Credit,
+    /// The supplier's reference.
+    pub supplier_reference: Line,
+}
+
+impl PurchaseCreditChanges {
+    /// Reads the credit.
+    ///
+    /// # Errors
+    /// Its faults.
+    pub fn read(self, now: Timestamp) -> Result<NewPurchaseCredit, ValidationErrors> {
+        let mut faults = InvalidValue::default();
+        let supplier_reference = take("supplier_reference", self.supplier_reference, &mut faults).unwrap_or_default();
+        let reason = take("reason", self.reason, &mut faults).unwrap_or_default();
+        let date = day("date", self.date, now, &mut faults);
+        let lines = take("lines", self.lines, &mut faults).map(|lines| CreditLine::read(lines.into_vec()));
+        let lines = lines.transpose().unwrap_or_else(|wrong| {
+            faults.add_within("lines", wrong);
+            None
+        });
+        ValidationErrors::from(faults).into_result(NewPurchaseCredit {
+            credit: Credit { reason, date, lines },
+            supplier_reference,
+        })
+    }
+}
+
+/// The acquisition of a vehicle, as callers send it.
+#[derive(Clone, PartialEq, Debug, Default, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = AcquisitionBody, example = json!({"supplier": 14, "price": 10000, "payment": {"method": "Bank Transfer"}})))]
+pub struct AcquisitionChanges {
+    /// Contact id of the supplier.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(value_type = i64, required))]
+    pub supplier: Field<i64>,
+    /// The price with tax.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(value_type = Amount, required))]
+    pub price: Field<Amount>,
+    /// VAT scheme; margin by default.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<VatScheme>))]
+    pub vat_scheme: Field<VatScheme>,
+    /// VAT rate in percent, with the scheme standard alone; by default the country's standard rate.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Percent>))]
+    pub vat_rate: Field<Percent>,
+    /// Day of the purchase; today by default.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Date>))]
+    pub date: Field<Date>,
+    /// The supplier's number of its invoice.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Line>))]
+    pub supplier_invoice: Field<Line>,
+    /// Last day to pay; by default the day of the purchase.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Date>))]
+    pub due_date: Field<Date>,
+    /// A payment.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<PaymentChanges>))]
+    pub payment: Field<PaymentChanges>,
+    /// Notes of the staff.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<LongText>))]
+    pub notes: Field<LongText>,
+}
