@@ -97,7 +97,7 @@ pub const EVENTS: &[Held] = &[
     held("call", "calls", Erasure::Redacted),
     withheld("blog", "written for publication", Erasure::Redacted),
     held("appointment", "appointments", Erasure::Redacted),
-    withheld("purchase", "of an area to come: none is recorded", Erasure::Redacted),
+    held("purchase", "purchases", Erasure::Redacted),
     withheld("deal", "of an area to come: none is recorded", Erasure::Redacted),
     withheld("vehicle_job", "work on a vehicle of the dealership", Erasure::Redacted),
 ];

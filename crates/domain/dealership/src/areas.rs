@@ -52,6 +52,8 @@ areas! {
     forecourt_files reads [FileReader] writes [FileRegister], HoldsFiles::held_files as files: MemoryFileRegister;
     forecourt_invoices reads [InvoiceReader, ContactInvoiceReader] writes [InvoiceStore], HoldsInvoices::held_invoices as invoices: MemoryInvoices;
     forecourt_orders reads [OrderReader, ContactOrderReader] writes [OrderStore], HoldsOrders::held_orders as orders: MemoryOrders;
+    forecourt_purchases reads [PurchaseReader, ContactPurchaseReader] writes [PurchaseStore],
+        HoldsPurchases::held_purchases as purchases: MemoryPurchases;
     forecourt_sales reads [] writes [SaleStore];
     forecourt_jobs reads [JobReader] writes [JobStore], HoldsJobs::held_jobs as jobs: MemoryJobs;
     forecourt_listings reads [ListingReader] writes [ListingStore], HoldsListings::held_listings as listings: MemoryListings;

@@ -7,7 +7,7 @@ use forecourt_accounts::{Business, Caller};
 use forecourt_billing::{
     BillLine, BillStatus, BilledVehicle, BillingReader, Issue, LineFacts, LineKind, LineSide, NewPayment, NoteLine,
     Payment, PaymentKind, PurchaseId, Reversal, Trigger, add_payment, check_day, credit_lines, legal_party, merge,
-    negative, next, payment_of, products, read_lines, reversal,
+    negative, next, payment_of, products, read_lines, reversal, sum,
 };
 use forecourt_kernel::{
     BoxError, BusinessId, Clock, ContactId, Date, EventName, Field, InvalidValue, Money, NewEvent, Page, PageRequest,
@@ -16,8 +16,8 @@ use forecourt_kernel::{
 use serde_json::Value;
 
 use crate::{
-    FullPurchase, NewPurchase, NewPurchaseCredit, Purchase, PurchaseChanges, PurchaseContent, PurchaseCredit,
-    PurchaseError, PurchaseFilter, PurchaseKind, PurchaseReader, PurchaseStore, supplier_invoice_key,
+    FullPurchase, LinkedJob, NewPurchase, NewPurchaseCredit, Purchase, PurchaseChanges, PurchaseContent,
+    PurchaseCredit, PurchaseError, PurchaseFilter, PurchaseKind, PurchaseReader, PurchaseStore, supplier_invoice_key,
 };
 
 /// The maximum size of a purchase as it is shown in full, in bytes.
@@ -779,6 +779,52 @@ pub fn vehicle_costs(purchase: &Purchase) -> impl Iterator<Item = (VehicleId, &B
     costs.filter_map(|line| Some((line.vehicle?, line)))
 }
 
+/// The cost of a purchase for one vehicle.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct VehicleCost {
+    /// The category of its first line for the vehicle; may be empty.
+    pub category: String,
+    /// The net amount of its lines for the vehicle.
+    pub net: Money,
+}
+
+/// Returns the cost of a purchase for a vehicle; `None` if it has no line for it.
+pub fn vehicle_cost(purchase: &Purchase, vehicle: VehicleId) -> Option<VehicleCost> {
+    let lines = purchase
+        .content
+        .lines
+        .iter()
+        .filter(|line| line.vehicle == Some(vehicle));
+    let first = lines.clone().next()?;
+    Some(VehicleCost {
+        category: first.category.as_ref().map(ToString::to_string).unwrap_or_default(),
+        net: sum(lines.map(|line| line.net)),
+    })
+}
+
+/// Notes in a purchase that it is linked to a job, or to none. Records purchase.updated if that changes it.
+///
+/// # Errors
+/// If the store fails.
+pub async fn set_vehicle_job(
+    store: &mut dyn PurchaseStore,
+    business: &Business,
+    id: PurchaseId,
+    job: Option<LinkedJob>,
+    at: Timestamp,
+) -> StoreResult<()> {
+    let Some(stored) = store.lock_purchase(business.id, id).await? else {
+        return Ok(());
+    };
+    if stored.content.vehicle_job == job {
+        return Ok(());
+    }
+    let mut purchase = stored.clone();
+    purchase.content.vehicle_job = job;
+    store_changed(store, business, EventName::PurchaseUpdated, &stored, purchase, at).await?;
+    Ok(())
+}
+
 /// Stores a purchase that differs from `before`, and records the event.
 ///
 /// # Errors
@@ -791,6 +837,17 @@ pub async fn save(
     changed: Purchase,
     now: Timestamp,
 ) -> Result<Purchase, PurchaseError> {
+    Ok(store_changed(store, business, event, before, changed, now).await?)
+}
+
+async fn store_changed(
+    store: &mut dyn PurchaseStore,
+    business: &Business,
+    event: EventName,
+    before: &Purchase,
+    changed: Purchase,
+    now: Timestamp,
+) -> StoreResult<Purchase> {
     let purchase = changed.changed_at(now);
     store.save_purchase(business.id, &purchase).await?;
     let shown_before = show(store, business, before).await?;

@@ -10,7 +10,7 @@
 //!
 //! 1. an entry of background work (`deletions`, a lease), which no transaction waits for;
 //! 2. subscriptions (`webhooks`), by business and id;
-//! 3. records that the request names or the erasure finds: contacts, calls, leads, vehicles, invoices, test drives, other records,
+//! 3. records that the request names or the erasure finds: contacts, calls, leads, vehicles, invoices, orders, purchases, test drives, other records,
 //!    jobs; of one kind by id;
 //! 4. the business's counters (`counters`), by the first of them;
 //! 5. other rows of the business: those that refer to its records (`lead_vehicles`, `vehicle_facts`, `listings` and their like),
@@ -58,6 +58,7 @@ mod outgoing;
 mod owned;
 mod page;
 pub(crate) mod people;
+mod purchases;
 mod records;
 mod reviews;
 mod selection;
@@ -84,6 +85,7 @@ const OWNED_TABLES: &[&[owned::OwnedTable]] = &[
     listings::OWNED_TABLES,
     invoices::OWNED_TABLES,
     orders::OWNED_TABLES,
+    purchases::OWNED_TABLES,
     calls::OWNED_TABLES,
     files::OWNED_TABLES,
 ];

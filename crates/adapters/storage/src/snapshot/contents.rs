@@ -162,7 +162,7 @@ impl Snapshot {
         Ok(proof.is_none_or(|proof| Keyring::from(key.clone()).proves(&proof)))
     }
 
-    /// Returns the faults in the numbers that businesses give out: events, references, invoices, credit notes and orders.
+    /// Returns the faults in the numbers that businesses give out: events, references, invoices, orders, purchases, and the credits of invoices and purchases.
     ///
     /// # Errors
     /// As for [`Snapshot::businesses`].
@@ -223,15 +223,23 @@ impl Snapshot {
                 "SELECT number FROM orders WHERE business_id = {} AND number IS NOT NULL",
                 business.id
             );
-            let latest_order = format!(
-                "SELECT coalesce(max(number), 0) FROM counters WHERE business_id = {} AND kind = 'orders'",
+            let purchases = format!(
+                "SELECT number FROM purchases WHERE business_id = {} AND number IS NOT NULL",
                 business.id
             );
-            let latest_order = self.integers::<1>(&latest_order)?.first().map_or(0, |[latest]| *latest);
+            let purchase_credits = format!(
+                "SELECT number FROM purchase_credits WHERE business_id = {}",
+                business.id
+            );
+            let mut latest = |kind| self.latest_number(business.id, kind);
+            let (latest_order, latest_purchase) = (latest("orders")?, latest("purchases")?);
+            let latest_purchase_credit = latest("purchase_credits")?;
             for (kind, query, latest) in [
                 ("invoices", invoices, business.invoice_number),
                 ("credit notes", credits, business.credit_number),
                 ("orders", orders, latest_order),
+                ("purchases", purchases, latest_purchase),
+                ("credits of purchases", purchase_credits, latest_purchase_credit),
             ] {
                 let mut found: Vec<i64> = self.integers::<1>(&query)?.into_iter().map(|[number]| number).collect();
                 found.sort_unstable();
@@ -241,6 +249,13 @@ impl Snapshot {
         }
         faults.truncate(MAX_FAULTS);
         Ok(faults)
+    }
+
+    /// Returns the latest number that a counter gave out.
+    fn latest_number(&mut self, business: i64, kind: &str) -> StoreResult<i64> {
+        let latest =
+            format!("SELECT coalesce(max(number), 0) FROM counters WHERE business_id = {business} AND kind = '{kind}'");
+        Ok(self.integers::<1>(&latest)?.first().map_or(0, |[latest]| *latest))
     }
 
     /// Returns the listings whose hash is not that of their content, which `hash_of` computes.

@@ -3,7 +3,7 @@
 
 use forecourt_appointments::testing::an_appointment;
 use forecourt_appointments::{AgendaFilter, AppointmentContent, AppointmentFilter, AppointmentStatus};
-use forecourt_billing::{CreditNumber, DealId, InvoiceNumber, OrderId, OrderNumber};
+use forecourt_billing::{CreditNumber, DealId, InvoiceNumber, OrderId, OrderNumber, PurchaseNumber};
 use forecourt_blogs::testing::an_article;
 use forecourt_blogs::{ArticleFilter, ArticleStatus, Publication};
 use forecourt_calls::testing::a_full_call;
@@ -21,6 +21,8 @@ use forecourt_kernel::{
 use forecourt_leads::{LeadFilter, LeadStatus, Phone, Rating};
 use forecourt_orders::testing::a_draft_order;
 use forecourt_orders::{Expired, OrderFilter, OrderStatus, OrderStatusChoice};
+use forecourt_purchases::testing::a_draft_purchase;
+use forecourt_purchases::{OverduePurchase, PurchaseFilter, PurchaseKind};
 use forecourt_reference::{LeadChannel, StockType};
 use forecourt_reviews::testing::a_review;
 use forecourt_reviews::{ReviewFilter, ReviewStatus};
@@ -42,6 +44,7 @@ both_engines!(
     reviews,
     invoices,
     orders,
+    purchases,
     calls,
     jobs,
     appointments
@@ -587,6 +590,74 @@ async fn orders(installation: Installation) {
         index: "orders_list",
         tables: &["orders"],
         read: read!(|reader, business, filter: OrderFilter, request| reader.orders(business, filter, request)),
+    };
+    list.check(&installation, business, &cases).await;
+}
+
+async fn purchases(installation: Installation) {
+    let (installation, business) = listening(installation).await;
+    let mut session = installation.begin().await;
+    for number in 0..9 {
+        let purchase = a_draft_purchase(ContactId::new(number), VehicleId::new(number));
+        session.insert_purchase(business, purchase, at(number)).await.unwrap();
+    }
+    session.commit().await.unwrap();
+    let PurchaseFilter {
+        site: _,
+        status: _,
+        kind: _,
+        number: _,
+        supplier: _,
+        supplier_invoice: _,
+        vehicle: _,
+        job: _,
+        overdue: _,
+        gross: _,
+        date: _,
+        due_date: _,
+        created: _,
+        updated: _,
+    } = PurchaseFilter::default();
+    let overdue = |is_overdue| {
+        let today = at(9 * 86_400).date();
+        Some(OverduePurchase { is_overdue, today })
+    };
+    let cases: Vec<Case<PurchaseFilter>> = vec![
+        case::<PurchaseFilter>(&[], |filter| filter.site = Some(SiteId::new(1))),
+        case::<PurchaseFilter>(&[], |filter| {
+            filter.status = Some(forecourt_billing::StatusChoice(InvoiceStatus::Paid));
+        }),
+        case::<PurchaseFilter>(&[], |filter| filter.kind = Some(PurchaseKind::Cost)),
+        case::<PurchaseFilter>(&[], move |filter| filter.overdue = overdue(true)),
+        case::<PurchaseFilter>(&[], move |filter| filter.overdue = overdue(false)),
+        case::<PurchaseFilter>(&[], |filter| {
+            let (from, to) = (Some(Money::ZERO), Some(Money::from_minor(9)));
+            filter.gross = Some(Range { from, to });
+        }),
+        case::<PurchaseFilter>(&[], |filter| filter.date = some_days()),
+        case::<PurchaseFilter>(&[], |filter| filter.due_date = some_days()),
+        case::<PurchaseFilter>(&[], |filter| filter.created = lately()),
+        case::<PurchaseFilter>(&[], |filter| filter.updated = lately()),
+        case::<PurchaseFilter>(&["purchases_number"], |filter| {
+            filter.number = Some(PurchaseNumber::new(1));
+        }),
+        case::<PurchaseFilter>(&["purchases_supplier"], |filter| {
+            filter.supplier = Some(ContactId::new(1));
+        }),
+        case::<PurchaseFilter>(&["purchases_supplier_key"], |filter| {
+            filter.supplier_invoice = Some("V 1".to_owned());
+        }),
+        case::<PurchaseFilter>(&["purchase_vehicles"], |filter| {
+            filter.vehicle = Some(VehicleId::new(1));
+        }),
+        case::<PurchaseFilter>(&["purchases_job"], |filter| filter.job = Some(1)),
+    ];
+    let list: List<PurchaseFilter> = List {
+        index: "purchases_list",
+        tables: &["purchases"],
+        read: read!(|reader, business, filter: PurchaseFilter, request| {
+            reader.purchases(business, filter, request)
+        }),
     };
     list.check(&installation, business, &cases).await;
 }

@@ -38,6 +38,7 @@ use forecourt_kernel::{
 };
 use forecourt_leads::{LeadDraft, SenderKeys, VehicleChoice, VehicleClue};
 use forecourt_orders::testing::a_draft_order;
+use forecourt_purchases::testing::a_draft_purchase;
 use forecourt_storage::RunQueryDsl;
 use forecourt_storage::Storage;
 use forecourt_vehicles::VehicleFilter;
@@ -235,25 +236,36 @@ async fn documents_are_written_by_indexes(installation: Installation) {
         .insert_order(business, a_draft_order(customer, vehicle), at(0))
         .await
         .unwrap();
+    let purchase = a_draft_purchase(customer, vehicle);
+    let mut purchase = session.insert_purchase(business, purchase, at(0)).await.unwrap();
     session.commit().await.unwrap();
     overheard();
     let mut session = installation.begin().await;
     session.lock_invoice(business, invoice.id).await.unwrap();
     session.lock_order(business, order.id).await.unwrap();
+    session.lock_purchase(business, purchase.id).await.unwrap();
     invoice.content.agreement.lines.clear();
     order.content.agreement.lines.clear();
+    purchase.content.lines.clear();
     session.save_invoice(business, &invoice).await.unwrap();
     session.save_order(business, &order).await.unwrap();
+    session.save_purchase(business, &purchase).await.unwrap();
+    session
+        .purchase_of_supplier_invoice(business, customer, "v1", None)
+        .await
+        .unwrap();
     session.invoice_by_number(business, InvoiceNumber::FIRST).await.unwrap();
     session.billed_contacts(business, &[customer]).await.unwrap();
     session.billed_vehicles(business, &[vehicle]).await.unwrap();
     session.paid_deposits(business, &[customer]).await.unwrap();
     session.invoices_with_former_parties(at(0).date(), 9).await.unwrap();
     session.orders_with_former_parties(at(0).date(), 9).await.unwrap();
+    session.purchases_with_former_parties(at(0).date(), 9).await.unwrap();
     session.commit().await.unwrap();
     let mut reader = installation.read().await;
     reader.contact_invoices(business, customer, invoice.id).await.unwrap();
     reader.contact_orders(business, customer, order.id).await.unwrap();
+    reader.contact_purchases(business, customer, purchase.id).await.unwrap();
     drop(reader);
     let mut statements = overheard();
     statements.retain(|statement| {
@@ -272,8 +284,11 @@ async fn documents_are_written_by_indexes(installation: Installation) {
         for index in [
             "invoices_customer",
             "orders_customer",
+            "purchases_supplier",
+            "purchases_supplier_key",
             "invoices_retained",
             "orders_retained",
+            "purchases_retained",
         ] {
             assert!(named.contains(index), "{index} is not used:\n{named}");
         }
@@ -666,6 +681,9 @@ fn no_scan(statement: &str, plan: &str) {
         "orders",
         "order_vehicles",
         "order_contacts",
+        "purchases",
+        "purchase_vehicles",
+        "purchase_credits",
         "counters",
     ] {
         let on_sqlite = plan.lines().any(|line| line.trim() == format!("SCAN {table}"));

@@ -34,6 +34,7 @@ mod mails;
 mod orders;
 mod outgoing;
 mod people;
+mod purchases;
 mod reviews;
 mod samples;
 mod servers;

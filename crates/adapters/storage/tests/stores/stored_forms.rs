@@ -15,6 +15,7 @@ use forecourt_invoices::InvoiceContent;
 use forecourt_jobs::{JobContent, JobOutline};
 use forecourt_leads::LeadDraft;
 use forecourt_orders::OrderContent;
+use forecourt_purchases::PurchaseContent;
 use forecourt_reviews::ReviewContent;
 use forecourt_vehicles::{
     AppraisalOffer, DriveCode, FormerReservation, Reservation, Reservations, Sale, TestDriveContent,
@@ -65,6 +66,7 @@ async fn documents_are_stored_in_their_pinned_form(installation: Installation) {
     let vehicle: VehicleDraft = pinned(form!("vehicle"));
     let invoice: InvoiceContent = pinned(form!("invoice"));
     let order: OrderContent = pinned(form!("order"));
+    let purchase: PurchaseContent = pinned(form!("purchase"));
     let (head, body): (ArticleHead, ArticleBody) = (pinned(form!("article_head")), pinned(form!("article_body")));
     let review: ReviewContent = pinned(form!("review"));
     let call: CallContent = pinned(form!("call"));
@@ -79,6 +81,7 @@ async fn documents_are_stored_in_their_pinned_form(installation: Installation) {
     let stored_vehicle = session.insert_vehicle(id, vehicle.clone(), at(0)).await.unwrap().id;
     let stored_invoice = session.insert_invoice(id, invoice.clone(), at(0)).await.unwrap().id;
     let stored_order = session.insert_order(id, order.clone(), at(0)).await.unwrap().id;
+    let stored_purchase = session.insert_purchase(id, purchase.clone(), at(0)).await.unwrap().id;
     let stored_article = session
         .insert_article(id, head.clone(), body.clone(), Publication::default(), at(0))
         .await
@@ -119,6 +122,7 @@ async fn documents_are_stored_in_their_pinned_form(installation: Installation) {
         ("vehicles", "document", form!("vehicle")),
         ("invoices", "document", form!("invoice")),
         ("orders", "document", form!("order")),
+        ("purchases", "document", form!("purchase")),
         ("reviews", "document", form!("review")),
         ("calls", "document", form!("call")),
         ("appointments", "document", form!("appointment")),
@@ -156,6 +160,8 @@ async fn documents_are_stored_in_their_pinned_form(installation: Installation) {
         invoice
     );
     assert_eq!(reader.order(id, stored_order).await.unwrap().unwrap().content, order);
+    let found = reader.purchase(id, stored_purchase).await.unwrap().unwrap();
+    assert_eq!(found.content, purchase);
     let article = reader.article(id, stored_article).await.unwrap().unwrap();
     let body = ArticleBody {
         related: article.body.related.clone(),

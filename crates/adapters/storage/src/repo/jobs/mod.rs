@@ -4,9 +4,7 @@ pub(super) mod people;
 
 use async_trait::async_trait;
 use diesel::prelude::*;
-use forecourt_jobs::{
-    Job, JobContent, JobFilter, JobPurchases, JobReader, JobStatus, JobStore, JobSummary, LinkedPurchase, PurchaseId,
-};
+use forecourt_jobs::{Job, JobContent, JobFilter, JobReader, JobStatus, JobStore, JobSummary};
 use forecourt_kernel::{
     BusinessId, ContactId, Date, JobId, Page, PageRequest, Range, StaffId, StoreError, StoreResult, Timestamp,
     VehicleId, Version,
@@ -257,29 +255,6 @@ impl<M: Mode> JobReader for Session<M> {
     async fn has_supplier(&mut self, business: BusinessId, id: ContactId) -> StoreResult<bool> {
         let contact = contacts::content::<M::KeyShare>(self.conn().await?, business, id).await?;
         Ok(contact.is_some())
-    }
-}
-
-/// No purchases are stored yet, so that none can be linked.
-#[async_trait]
-impl JobPurchases for Session<Write> {
-    async fn purchase_lines(
-        &mut self,
-        _business: BusinessId,
-        _purchase: PurchaseId,
-        _vehicle: VehicleId,
-    ) -> StoreResult<Option<LinkedPurchase>> {
-        Ok(None)
-    }
-
-    async fn set_purchase_job(
-        &mut self,
-        _business: BusinessId,
-        _purchase: PurchaseId,
-        _job: Option<(VehicleId, JobId)>,
-        _at: Timestamp,
-    ) -> StoreResult<()> {
-        Ok(())
     }
 }
 
