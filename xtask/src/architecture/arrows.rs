@@ -61,7 +61,7 @@ fn domain_may_depend(from: &str, to: &str) -> bool {
         // A call makes leads and moves them, as a listing follows its vehicle.
         ("calls", "leads") => true,
         // The use cases that span these areas.
-        ("sales", "vehicles" | "invoices" | "orders" | "purchases") => true,
+        ("sales", "vehicles" | "invoices" | "orders" | "purchases" | "jobs") => true,
         (_, to) => matches!(to, "kernel" | "html" | "accounts" | "print" | "reference"),
     }
 }

@@ -178,6 +178,8 @@ impl Stock {
             reservation: trade::reservation(rng, &terms, updated),
             sale: trade::sale(rng, &terms, paid, updated),
             offer: AppraisalOffer::default(),
+            acquisition: None,
+            stock_number: None,
         };
         Loaded {
             content,

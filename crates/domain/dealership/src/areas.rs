@@ -54,7 +54,7 @@ areas! {
     forecourt_orders reads [OrderReader, ContactOrderReader] writes [OrderStore], HoldsOrders::held_orders as orders: MemoryOrders;
     forecourt_purchases reads [PurchaseReader, ContactPurchaseReader] writes [PurchaseStore],
         HoldsPurchases::held_purchases as purchases: MemoryPurchases;
-    forecourt_sales reads [] writes [SaleStore];
+    forecourt_sales reads [AcquisitionReader] writes [SaleStore];
     forecourt_jobs reads [JobReader] writes [JobStore], HoldsJobs::held_jobs as jobs: MemoryJobs;
     forecourt_listings reads [ListingReader] writes [ListingStore], HoldsListings::held_listings as listings: MemoryListings;
     forecourt_calls reads [CallReader, ContactCallReader] writes [CallStore], HoldsCalls::held_calls as calls: MemoryCalls;

@@ -1,10 +1,12 @@
 //! The bodies of callers.
 
 use forecourt_billing::{
-    Amount, Credit, CreditLine, CreditLineChanges, LineChanges, MAX_LINES, PaymentChanges, Percent, VatScheme, day,
-    take,
+    Amount, Credit, CreditLine, CreditLineChanges, LineChanges, MAX_LINES, NewPayment, PaymentChanges, Percent,
+    VatRate, VatScheme, day, nested_payment, take,
 };
-use forecourt_kernel::{BoundedList, Date, Field, InvalidValue, Line, LongText, Timestamp, ValidationErrors};
+use forecourt_kernel::{
+    BoundedList, ContactId, Date, Field, InvalidValue, Line, LongText, Money, Timestamp, ValidationErrors,
+};
 use serde::Deserialize;
 
 /// Declares the body of a purchase: the members that a new one and a changed one have, and those of its own.
@@ -195,4 +197,85 @@ pub struct AcquisitionChanges {
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<LongText>))]
     pub notes: Field<LongText>,
+}
+
+/// The acquisition of a vehicle.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NewAcquisition {
+    /// The supplier.
+    pub supplier: ContactId,
+    /// The price with tax.
+    pub price: Money,
+    /// The VAT scheme.
+    pub vat_scheme: VatScheme,
+    /// The VAT rate, with the scheme standard alone; `None` for the country's standard rate.
+    pub vat_rate: Option<VatRate>,
+    /// The day of the purchase.
+    pub date: Date,
+    /// The supplier's number of its invoice; may be empty.
+    pub supplier_invoice: Line,
+    /// The last day to pay; `None` for the day of the purchase.
+    pub due_date: Option<Date>,
+    /// A payment.
+    pub payment: Option<NewPayment>,
+    /// Notes of the staff.
+    pub notes: LongText,
+}
+
+impl AcquisitionChanges {
+    /// Reads the acquisition. There may be one although it has faults; it has none that storage knows of.
+    pub fn read(self, now: Timestamp) -> (Option<NewAcquisition>, ValidationErrors) {
+        let Self {
+            supplier,
+            price,
+            vat_scheme,
+            vat_rate,
+            date,
+            supplier_invoice,
+            due_date,
+            payment,
+            notes,
+        } = self;
+        let mut faults = InvalidValue::default();
+        for (name, is_missing) in [
+            ("supplier", matches!(supplier, Field::Absent | Field::Null)),
+            ("price", matches!(price, Field::Absent | Field::Null)),
+        ] {
+            if is_missing {
+                faults.add_within(name, InvalidValue::here("is required"));
+            }
+        }
+        let supplier = take("supplier", supplier, &mut faults).map(ContactId::new);
+        let price = take("price", price, &mut faults).map(|price| price.0);
+        if price.is_some_and(|price| price < Money::ZERO) {
+            faults.add_within("price", InvalidValue::here("must not be below 0"));
+        }
+        let is_scheme_wrong = matches!(vat_scheme, Field::Wrong(_));
+        let vat_scheme = take("vat_scheme", vat_scheme, &mut faults).unwrap_or(VatScheme::Margin);
+        let vat_rate = take("vat_rate", vat_rate, &mut faults).map(|rate| rate.0);
+        if vat_rate.is_some() && vat_scheme != VatScheme::Standard && !is_scheme_wrong {
+            faults.add_within("vat_rate", InvalidValue::here("needs the scheme standard"));
+        }
+        let date = day("date", date, now, &mut faults).unwrap_or_else(|| now.date());
+        let supplier_invoice = take("supplier_invoice", supplier_invoice, &mut faults).unwrap_or_default();
+        let due_date = day("due_date", due_date, now, &mut faults);
+        if due_date.is_some_and(|due_date| due_date < date) {
+            let message = "must not be before the day of the purchase";
+            faults.add_within("due_date", InvalidValue::here(message));
+        }
+        let payment = nested_payment(payment, now, &mut faults);
+        let notes = take("notes", notes, &mut faults).unwrap_or_default();
+        let acquisition = supplier.zip(price).map(|(supplier, price)| NewAcquisition {
+            supplier,
+            price,
+            vat_scheme,
+            vat_rate,
+            date,
+            supplier_invoice,
+            due_date,
+            payment,
+            notes,
+        });
+        (acquisition, faults.into())
+    }
 }

@@ -17,7 +17,9 @@ mod store;
 pub mod testing;
 mod view;
 
-pub use changes::{AcquisitionChanges, NewPurchase, NewPurchaseCredit, PurchaseChanges, PurchaseCreditChanges};
+pub use changes::{
+    AcquisitionChanges, NewAcquisition, NewPurchase, NewPurchaseCredit, PurchaseChanges, PurchaseCreditChanges,
+};
 pub use error::PurchaseError;
 pub use forecourt_billing::{PurchaseCreditNumber, PurchaseId, PurchaseNumber};
 pub use forget::{forget_person_in_purchase, forget_person_in_purchase_event};

@@ -264,6 +264,11 @@ async fn look_up(
 }
 
 impl PurchasePatch {
+    /// Returns the vehicles that its lines name, by id.
+    pub fn vehicles(&self) -> impl Iterator<Item = VehicleId> + '_ {
+        self.vehicles.keys().copied()
+    }
+
     fn lines(&self, business: &Business, nominal: &str) -> Option<Result<Vec<BillLine>, InvalidValue>> {
         let sent = self.changes.lines.value()?.iter().cloned().collect();
         let facts = LineFacts {

@@ -119,6 +119,9 @@ pub trait PurchaseStore: PurchaseReader + EventLog {
     /// leaves no gap.
     async fn next_purchase_number(&mut self, business: BusinessId) -> StoreResult<PurchaseNumber>;
 
+    /// Draws the business's next number in the stock book, in the same way as [`PurchaseStore::next_purchase_number`].
+    async fn next_stock_number(&mut self, business: BusinessId) -> StoreResult<i64>;
+
     /// Draws the business's next number of a credit, in the same way as [`PurchaseStore::next_purchase_number`].
     async fn next_purchase_credit_number(&mut self, business: BusinessId) -> StoreResult<PurchaseCreditNumber>;
 }

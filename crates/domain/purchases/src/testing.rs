@@ -30,6 +30,7 @@ pub struct MemoryPurchases {
     purchases: BTreeMap<PurchaseId, (BusinessId, Purchase)>,
     numbers: BTreeMap<BusinessId, PurchaseNumber>,
     credit_numbers: BTreeMap<BusinessId, PurchaseCreditNumber>,
+    stock_numbers: BTreeMap<BusinessId, i64>,
 }
 
 impl MemoryPurchases {
@@ -242,6 +243,12 @@ impl<S: HoldsPurchases + BillingReader + EventLog> PurchaseStore for S {
         let number = numbers.get(&business).map_or(PurchaseNumber::FIRST, |last| last.next());
         numbers.insert(business, number);
         Ok(number)
+    }
+
+    async fn next_stock_number(&mut self, business: BusinessId) -> StoreResult<i64> {
+        let last = self.held_purchases().stock_numbers.entry(business).or_default();
+        *last += 1;
+        Ok(*last)
     }
 
     async fn next_purchase_credit_number(&mut self, business: BusinessId) -> StoreResult<PurchaseCreditNumber> {

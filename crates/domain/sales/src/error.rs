@@ -3,6 +3,7 @@
 use forecourt_invoices::InvoiceError;
 use forecourt_kernel::{StoreError, ValidationErrors};
 use forecourt_orders::OrderError;
+use forecourt_purchases::PurchaseError;
 use forecourt_vehicles::VehicleError;
 
 /// The error of a use case: that of the area whose rule refused it.
@@ -14,6 +15,9 @@ pub enum SaleError {
     /// Of an order.
     #[error(transparent)]
     Order(#[from] OrderError),
+    /// Of a purchase.
+    #[error(transparent)]
+    Purchase(#[from] PurchaseError),
     /// Of a vehicle.
     #[error(transparent)]
     Vehicle(#[from] VehicleError),

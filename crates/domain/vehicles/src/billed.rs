@@ -27,8 +27,11 @@ impl From<&Vehicle> for BilledVehicle {
             price: stock.price_website,
             is_price_net: words(&stock.vat_pricing).join(" ") == "ex vat",
             carries_vat: carries_vat(stock),
-            stock_number: None,
-            was_bought_with_vat: false,
+            stock_number: vehicle.content.stock_number,
+            was_bought_with_vat: vehicle
+                .content
+                .acquisition
+                .is_some_and(|acquisition| acquisition.with_vat),
             is_exchangeable: match vehicle.content.kind {
                 StockType::Appraisal => {
                     matches!(

@@ -42,6 +42,15 @@ pub enum VehicleError {
     /// The invoice of the sale stands (`vehicle_sale_invoiced`); holds its number.
     #[error("the sale is billed by {0}")]
     SaleInvoiced(InvoiceNumber),
+    /// The vehicle is acquired already (`vehicle_already_acquired`).
+    #[error("the vehicle is acquired already")]
+    AlreadyAcquired,
+    /// The vehicle has no acquisition to undo (`vehicle_not_acquired`).
+    #[error("the vehicle is not acquired")]
+    NotAcquired,
+    /// Vehicles of its stock type are not acquired (`vehicle_acquisition_not_allowed`).
+    #[error("only vehicles in stock, to order and for courtesy are acquired")]
+    AcquisitionNotAllowed,
     /// The vehicle is of another stock type (`vehicle_not_appraisal`).
     #[error("the vehicle is no appraisal")]
     NotAppraisal,

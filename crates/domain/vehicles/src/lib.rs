@@ -18,6 +18,7 @@
 #![doc = include_str!("../examples/publish_a_vehicle.rs")]
 //! ```
 
+mod acquisition;
 mod billed;
 mod channels;
 mod commands;
@@ -52,6 +53,7 @@ mod vehicle;
 mod view;
 mod vin;
 
+pub use acquisition::{AcquiredFrom, Acquisition, BilledCost};
 pub use channels::{
     ChannelOptions, ChannelOptionsPatch, ChannelsView, PlatformA, PlatformAPatch, PlatformB, PlatformBPatch,
     PublishCheck, PublishLimit,
@@ -92,14 +94,14 @@ pub use reservation::{
 pub use sale::{Sale, SaleInvoice, SaleView, read_sale};
 pub use sections::*;
 pub use service::{
-    InvoicedSale, accept_offer, add_document, add_drive_photo, add_medium, cancel_reservation, check_publishing,
-    create_vehicle, delete_document, delete_medium, delete_vehicle, end_drive, hand_over_vehicle, leave_channel,
-    list_documents, list_drives, list_vehicles, live_sale_invoice, lock_vehicle, make_offer, order_media,
-    preview_vehicles, read_active_drive, read_document, read_drive, read_medium, read_vehicle, reject_offer,
-    request_offer, reservation_of, reserve_vehicle, sell_by_invoice, sell_vehicle, set_channels, set_vehicle_status,
-    set_vehicle_tags, sign_drive, start_drive, summarize_drive, undo_sale, update_document, update_vehicle,
-    validate_billable, validate_channels, validate_customer, validate_document, validate_drive, validate_driver,
-    validate_offer, validate_references,
+    InvoicedSale, accept_offer, acquire_vehicle, add_document, add_drive_photo, add_medium, bill_costs,
+    cancel_reservation, check_publishing, create_vehicle, delete_document, delete_medium, delete_vehicle, end_drive,
+    hand_over_vehicle, leave_channel, list_documents, list_drives, list_vehicles, live_sale_invoice, lock_vehicle,
+    make_offer, order_media, preview_vehicles, read_active_drive, read_document, read_drive, read_medium, read_vehicle,
+    reject_offer, request_offer, reservation_of, reserve_vehicle, sell_by_invoice, sell_vehicle, set_channels,
+    set_vehicle_status, set_vehicle_tags, sign_drive, start_drive, summarize_drive, undo_acquisition, undo_sale,
+    update_document, update_vehicle, validate_acquirable, validate_billable, validate_channels, validate_customer,
+    validate_document, validate_drive, validate_driver, validate_offer, validate_references, validate_undo_acquisition,
 };
 pub use slug::slug;
 pub use status::{MOVES, Move, StatusChoice, TransitionError, Trigger, VehicleStatus, next};

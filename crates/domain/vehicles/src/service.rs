@@ -1,5 +1,6 @@
 //! The use cases. None of them begins, commits or retries a transaction.
 
+mod acquire;
 mod appraise;
 mod documents;
 mod drives;
@@ -18,6 +19,7 @@ use forecourt_kernel::{
 use forecourt_reference::{StockType, TagChoice};
 
 pub use self::{
+    acquire::{acquire_vehicle, bill_costs, undo_acquisition, validate_acquirable, validate_undo_acquisition},
     appraise::{accept_offer, make_offer, reject_offer, request_offer, validate_offer},
     documents::{add_document, delete_document, list_documents, read_document, update_document, validate_document},
     drives::{
@@ -114,6 +116,9 @@ pub async fn create_vehicle(
     let offered_by = validate_contacts(store, business, &patch, &mut errors).await?;
     errors.into_result(())?;
     validate_costs(&patch)?;
+    if let Some(rows) = sent_costs(&patch) {
+        rows.validate_billed(&CostRows::default()).into_result(())?;
+    }
     let mut data = Box::<Data>::default();
     overlay(&mut data, *patch, business).into_result(())?;
     data.appraisal.details.customer = offered_by.unwrap_or_default();
@@ -147,6 +152,8 @@ fn draft_of(kind: StockType, data: Box<Data>, business: &Business) -> VehicleDra
         reservation: Reservations::default(),
         sale: None,
         offer: AppraisalOffer::default(),
+        acquisition: None,
+        stock_number: None,
     }
 }
 
@@ -203,7 +210,16 @@ pub async fn update_vehicle(
     content.country = country.map_or(content.country, |country| country.unwrap_or(business.country));
     content.owner = owner.unwrap_or(content.owner);
     content.parent = parent.unwrap_or(content.parent);
+    let costs = sent_costs(&patch).cloned();
     overlay(&mut content.data, *patch, business).into_result(())?;
+    if let Some(sent) = costs {
+        let known = &stored.content.data.stock.purchase_cost_data;
+        sent.validate_billed(known).into_result(())?;
+        content.data.stock.purchase_cost_data = sent.with_billed(known);
+        if content.data.stock.purchase_cost_data.0.len() > CostRows::MAX {
+            return Err(VehicleError::CostsFull);
+        }
+    }
     validate_size(&mut content.data)?;
     content.data.derive_values();
     if content.status.counts_as_for_sale() {
@@ -530,9 +546,13 @@ fn validate_day(date: Date, now: Timestamp, errors: &mut ValidationErrors) {
     }
 }
 
+/// Returns the rows that a write replaces the costs with.
+fn sent_costs(patch: &DataPatch) -> Option<&CostRows> {
+    patch.stock.as_ref().and_then(|stock| stock.purchase_cost_data.as_ref())
+}
+
 fn validate_costs(patch: &DataPatch) -> Result<(), VehicleError> {
-    let rows = patch.stock.as_ref().and_then(|stock| stock.purchase_cost_data.as_ref());
-    if rows.is_some_and(|rows| rows.0.len() > CostRows::MAX) {
+    if sent_costs(patch).is_some_and(|rows| rows.0.len() > CostRows::MAX) {
         return Err(VehicleError::CostsFull);
     }
     Ok(())

@@ -6,7 +6,10 @@ use forecourt_reference::{Catalogue, RecordTags, StockType, TagChoice};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::slug::{self, slug_within};
-use crate::{AppraisalOffer, ChannelOptions, Data, Media, Registration, Reservations, Sale, VehicleStatus, VehicleTag};
+use crate::{
+    Acquisition, AppraisalOffer, ChannelOptions, Data, Media, Registration, Reservations, Sale, VehicleStatus,
+    VehicleTag,
+};
 
 /// Number of days for which a sold vehicle is advertised, unless its business sets another.
 const SOLD_RETENTION_DAYS: u32 = 14;
@@ -57,6 +60,12 @@ pub struct VehicleDraft {
     /// The offer for it, if it is an appraisal: the values that are not part of its data.
     #[serde(default, skip_serializing_if = "AppraisalOffer::is_empty")]
     pub offer: AppraisalOffer,
+    /// Its acquisition, while it stands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acquisition: Option<Acquisition>,
+    /// Its number in the stock book, while its entry there is not returned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stock_number: Option<i64>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]

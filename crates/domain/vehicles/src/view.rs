@@ -314,6 +314,8 @@ pub fn example() -> Json {
             reservation: Reservations::default(),
             sale: None,
             offer: AppraisalOffer::default(),
+            acquisition: None,
+            stock_number: None,
         },
     };
     let view = VehicleView::new(&vehicle, &business, Detail::Full, ScopeSet::NONE);

@@ -489,6 +489,8 @@ async fn draws_numbers_without_gaps(store: &mut dyn PurchaseStore, ours: Busines
             PurchaseCreditNumber::new(running),
             "credits count by themselves"
         );
+        let stock = store.next_stock_number(ours).await.expect("it is drawn");
+        assert_eq!(stock, running, "so does the stock book");
         if running % 5 == 0 {
             let number = store.next_purchase_number(theirs).await.expect("it is drawn");
             assert_eq!(

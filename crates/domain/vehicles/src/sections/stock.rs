@@ -2,7 +2,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
 
-use forecourt_kernel::{ContactId, Date, Money};
+use forecourt_kernel::{ContactId, Date, Money, ValidationErrors};
 use serde::ser::SerializeSeq;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value as Json;
@@ -264,7 +264,7 @@ impl CostRows {
     /// Maximum number of rows of a vehicle (contract, "Limits").
     pub const MAX: usize = 50;
 
-    fn new(mut rows: Vec<CostRow>) -> Self {
+    pub(crate) fn new(mut rows: Vec<CostRow>) -> Self {
         let taken: HashSet<_> = rows
             .iter()
             .filter_map(|row| row.id.as_ref())
@@ -281,6 +281,41 @@ impl CostRows {
             row.total = Some(plus(minor(row.cost), minor(row.vat)));
         }
         Self(rows)
+    }
+
+    /// Returns the rows of purchases that a write adds or changes: only purchases do (areas §10.4).
+    pub(crate) fn validate_billed(&self, known: &Self) -> ValidationErrors {
+        let mut errors = ValidationErrors::new();
+        for (at, row) in self.0.iter().enumerate() {
+            if row.is_billed() && !known.0.contains(row) {
+                let message = "is a purchase's, which alone changes it";
+                errors.add(format!("data.stock.purchase_cost_data.{at}"), message);
+            }
+        }
+        errors
+    }
+
+    /// Returns these rows with those of purchases among `known` that they leave out, each at its place.
+    pub(crate) fn with_billed(self, known: &Self) -> Self {
+        let mut rows = self.0;
+        for (at, row) in known.0.iter().enumerate() {
+            if row.is_billed() && !rows.contains(row) {
+                rows.insert(at.min(rows.len()), row.clone());
+            }
+        }
+        Self(rows)
+    }
+}
+
+impl CostRow {
+    /// Returns `true` if it is the row of a purchase's line, which its id names: `PUR-<number>-<line>`.
+    fn is_billed(&self) -> bool {
+        let Some(CostRowId::Word(id)) = &self.id else {
+            return false;
+        };
+        let parts: Vec<&str> = id.split('-').collect();
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        matches!(parts.as_slice(), ["PUR", number, line] if is_number(number) && is_number(line))
     }
 }
 

@@ -34,6 +34,8 @@ pub(super) const OWNED_TABLES: &[OwnedTable] = &[
 /// The counter of purchases and their numbers, and that of the numbers of their credits.
 const PURCHASES: &str = "purchases";
 const CREDITS: &str = "purchase_credits";
+/// The counter of numbers in the stock book.
+const STOCK_BOOK: &str = "stock_book";
 
 const KIND: RecordKind = RecordKind {
     table: "purchases",
@@ -381,6 +383,12 @@ impl PurchaseStore for Session<Write> {
         counter.number += 1;
         let number = counter.number;
         Ok(PurchaseNumber::new(number))
+    }
+
+    async fn next_stock_number(&mut self, business: BusinessId) -> StoreResult<i64> {
+        let counter = self.counter(business, STOCK_BOOK).await?;
+        counter.number += 1;
+        Ok(counter.number)
     }
 
     async fn next_purchase_credit_number(&mut self, business: BusinessId) -> StoreResult<PurchaseCreditNumber> {
