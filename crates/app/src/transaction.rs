@@ -7,6 +7,9 @@ use forecourt_invoices::InvoiceError;
 use forecourt_kernel::StoreError;
 use forecourt_leads::LeadError;
 use forecourt_orders::OrderError;
+use forecourt_purchases::PurchaseError;
+use forecourt_sales::SaleError;
+use forecourt_vehicles::VehicleError;
 
 /// The number of runs after which a unit of work that conflicts with others fails.
 const ATTEMPTS: usize = 5;
@@ -42,7 +45,18 @@ macro_rules! unit_errors {
     )+};
 }
 
-unit_errors!(LeadError ArticleError InvoiceError OrderError AppointmentError);
+impl UnitError for SaleError {
+    fn store_error(&self) -> Option<&StoreError> {
+        match self {
+            Self::Invoice(error) => error.store_error(),
+            Self::Order(error) => error.store_error(),
+            Self::Purchase(error) => error.store_error(),
+            Self::Vehicle(error) => error.store_error(),
+        }
+    }
+}
+
+unit_errors!(LeadError ArticleError InvoiceError OrderError PurchaseError VehicleError AppointmentError);
 
 /// Runs `work` in a transaction and commits it. Runs it again, a bounded number of times, if it conflicts with another one.
 ///

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 
 use forecourt_accounts::Caller;
 use forecourt_appointments::AppointmentStatus;
-use forecourt_billing::{CreditNumber, DealId, InvoiceId, InvoiceNumber, OrderId, OrderNumber};
+use forecourt_billing::{CreditNumber, DealId, InvoiceId, InvoiceNumber, OrderId, OrderNumber, PurchaseNumber};
 use forecourt_blogs::ArticleStatus;
 use forecourt_calls::{CallDirection, CallOutcome};
 use forecourt_contacts::WholeText;
@@ -15,6 +15,7 @@ use forecourt_kernel::{
 };
 use forecourt_leads::{LeadStatus, Rating};
 use forecourt_orders::{Expired, OrderStatus, OrderStatusChoice};
+use forecourt_purchases::{OverduePurchase, PurchaseKind};
 use forecourt_reference::{LeadChannel, StockType};
 use forecourt_reviews::ReviewStatus;
 use forecourt_vehicles::{Registration, StatusChoice, VehicleTag};
@@ -182,6 +183,9 @@ pub(crate) enum Truth {}
 pub(crate) enum OverdueFlag {}
 
 /// true or false, judged on the current day, which the handler adds.
+pub(crate) enum OverduePurchaseFlag {}
+
+/// true or false, judged on the current day, which the handler adds.
 pub(crate) enum ExpiredFlag {}
 
 /// The day that a filter has before its handler adds the current one.
@@ -278,6 +282,8 @@ kinds! {
     InvoiceNumber => InvoiceNumber { <InvoiceNumber as PartialSchema>::schema(), |query, name, _| query.parsed(name) }
     CreditNumber => CreditNumber { <CreditNumber as PartialSchema>::schema(), |query, name, _| query.parsed(name) }
     OrderNumber => OrderNumber { <OrderNumber as PartialSchema>::schema(), |query, name, _| query.parsed(name) }
+    PurchaseNumber => PurchaseNumber { <PurchaseNumber as PartialSchema>::schema(), |query, name, _| query.parsed(name) }
+    PurchaseKind => PurchaseKind { named::<Self>(), |query, name, _| query.parsed(name) }
     InvoiceKind => InvoiceKind { named::<Self>(), |query, name, _| query.parsed(name) }
     InvoiceStatusChoice => InvoiceStatusChoice {
         schemas::words(InvoiceStatus::ALL.map(|status| status.name().to_owned()).into_iter()
@@ -292,6 +298,10 @@ kinds! {
     OverdueFlag => Overdue {
         schemas::words(["true", "false"]),
         |query, name, _| query.truth(name).map(|is_overdue| Overdue { is_overdue, today: EPOCH.date() })
+    }
+    OverduePurchaseFlag => OverduePurchase {
+        schemas::words(["true", "false"]),
+        |query, name, _| query.truth(name).map(|is_overdue| OverduePurchase { is_overdue, today: EPOCH.date() })
     }
     ExpiredFlag => Expired {
         schemas::words(["true", "false"]),

@@ -1,4 +1,4 @@
-//! Blanks the parties of issued invoices and orders whose contacts were deleted, once tax law no longer asks for them: at the start,
+//! Blanks the parties of issued invoices, orders and purchases whose contacts were deleted, once tax law no longer asks for them: at the start,
 //! and at each midnight in UTC (areas §10.0, "People").
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
@@ -8,6 +8,7 @@ use forecourt_dealership::Database;
 use forecourt_invoices::InvoiceError;
 use forecourt_kernel::{BoxError, BusinessId, Clock, Date, StoreError};
 use forecourt_orders::OrderError;
+use forecourt_sales::SaleError;
 
 use super::{
     job::{Job, Ports, Round},
@@ -61,9 +62,11 @@ impl PartyRetention {
         let Some(last) = kept.values().map(|(_, from)| *from).max() else {
             return Ok(());
         };
-        let (invoices, orders) = transact::<_, StoreError>(&*self.database, async |session| {
+        let (invoices, orders, purchases) = transact::<_, StoreError>(&*self.database, async |session| {
             let invoices = session.invoices_with_former_parties(last, AT_ONCE).await?;
-            Ok((invoices, session.orders_with_former_parties(last, AT_ONCE).await?))
+            let orders = session.orders_with_former_parties(last, AT_ONCE).await?;
+            let purchases = session.purchases_with_former_parties(last, AT_ONCE).await?;
+            Ok((invoices, orders, purchases))
         })
         .await?;
         let clock = &*self.clock;
@@ -79,6 +82,14 @@ impl PartyRetention {
             if let Some((business, from)) = kept.get(&business).filter(|_| !shutdown.is_requested()) {
                 transact::<_, OrderError>(&*self.database, async |session| {
                     forecourt_orders::forget_former_party(session, clock, business, id, *from).await
+                })
+                .await?;
+            }
+        }
+        for (business, id) in purchases {
+            if let Some((business, from)) = kept.get(&business).filter(|_| !shutdown.is_requested()) {
+                transact::<_, SaleError>(&*self.database, async |session| {
+                    forecourt_sales::forget_former_supplier(session, clock, business, id, *from).await
                 })
                 .await?;
             }

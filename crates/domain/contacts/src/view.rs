@@ -465,6 +465,10 @@ pub struct ContactExport<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>, required = false))]
     orders: Option<Vec<Box<RawValue>>>,
+    /// The purchases from the contact. Absent without purchases:read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>, required = false))]
+    purchases: Option<Vec<Box<RawValue>>>,
     /// The appointments of the contact. Absent without appointments:read.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>, required = false))]
@@ -527,7 +531,7 @@ pub struct ExportedEvent {
 }
 
 /// The parts of an export, each with the scope that reading it needs.
-const SECTIONS: [(&str, Scope); 16] = [
+const SECTIONS: [(&str, Scope); 17] = [
     ("leads", Scope::LeadsRead),
     ("notes", Scope::ContactNotesRead),
     ("leads.messages", Scope::LeadMessagesRead),
@@ -539,6 +543,7 @@ const SECTIONS: [(&str, Scope); 16] = [
     ("sales", Scope::VehicleSalesRead),
     ("invoices", Scope::InvoicesRead),
     ("orders", Scope::OrdersRead),
+    ("purchases", Scope::PurchasesRead),
     ("appointments", Scope::AppointmentsRead),
     ("calls", Scope::CallsRead),
     ("documents", Scope::VehicleDocumentsRead),
@@ -575,6 +580,7 @@ impl<'a> ContactExport<'a> {
             sales: section(Scope::VehicleSalesRead),
             invoices: section(Scope::InvoicesRead),
             orders: section(Scope::OrdersRead),
+            purchases: section(Scope::PurchasesRead),
             appointments: section(Scope::AppointmentsRead),
             calls: section(Scope::CallsRead),
             documents: section(Scope::VehicleDocumentsRead),

@@ -9,6 +9,58 @@ use forecourt_kernel::{
 };
 use serde::Deserialize;
 
+/// The purposes of lines in bodies of purchases.
+#[cfg(feature = "openapi")]
+#[derive(utoipa::ToSchema)]
+#[schema(rename_all = "snake_case")]
+#[expect(dead_code, reason = "it declares a schema")]
+enum PurchaseLineType {
+    /// A product or service.
+    Product,
+    /// A correction, which may be below 0.
+    Adjustment,
+    /// A cost of the dealership.
+    Cost,
+}
+
+/// A line of a purchase, as callers send it. Of `gross`, `net`, `unit_gross` and `unit_net` exactly one is given, unless the product
+/// has a price.
+#[cfg(feature = "openapi")]
+#[derive(utoipa::ToSchema)]
+#[schema(as = PurchaseLineBody)]
+#[expect(dead_code, reason = "it declares a schema")]
+struct PurchaseLine {
+    /// The purpose of the line: product, adjustment or cost.
+    #[schema(rename = "type", required)]
+    kind: PurchaseLineType,
+    /// Category of a cost, such as Valet or MOT; required of a cost.
+    category: Option<Line>,
+    /// Id of a product of the business's catalogue, which fills in whatever is left out.
+    product: Option<Line>,
+    /// Vehicle that the line is for. A cost is shown in it.
+    vehicle: Option<i64>,
+    /// Description of the item; required unless the product or the vehicle gives it.
+    description: Option<Line>,
+    /// Number of items, 1 by default.
+    #[schema(minimum = 1, maximum = 9_999)]
+    quantity: Option<i64>,
+    /// Amount of the whole line with tax.
+    gross: Option<Amount>,
+    /// Amount of the whole line without tax.
+    net: Option<Amount>,
+    /// Amount of one item with tax.
+    unit_gross: Option<Amount>,
+    /// Amount of one item without tax.
+    unit_net: Option<Amount>,
+    /// VAT scheme.
+    vat_scheme: Option<VatScheme>,
+    /// VAT rate in percent, with the scheme standard alone; by default the country's standard rate.
+    vat_rate: Option<Percent>,
+    /// Nominal code.
+    #[schema(max_length = 32)]
+    nominal: Option<String>,
+}
+
 /// Declares the body of a purchase: the members that a new one and a changed one have, and those of its own.
 macro_rules! purchase_changes {
     ($(#[$meta:meta])* $name:ident; $($(#[$field_meta:meta])* $field:ident: $(#[$type_meta:meta])* $type:ty;)*) => {
@@ -38,7 +90,7 @@ macro_rules! purchase_changes {
             pub due_date: Field<Date>,
             /// The full list of lines, at most 200.
             #[serde(default)]
-            #[cfg_attr(feature = "openapi", schema(value_type = Option<Vec<LineChanges>>, max_items = 200))]
+            #[cfg_attr(feature = "openapi", schema(value_type = Option<Vec<PurchaseLine>>, max_items = 200))]
             pub lines: Field<BoundedList<LineChanges, MAX_LINES>>,
             /// Notes of the staff.
             #[serde(default)]
@@ -223,8 +275,8 @@ pub struct NewAcquisition {
 }
 
 impl AcquisitionChanges {
-    /// Reads the acquisition. There may be one although it has faults; it has none that storage knows of.
-    pub fn read(self, now: Timestamp) -> (Option<NewAcquisition>, ValidationErrors) {
+    /// Reads the acquisition, and its faults. Where it has any, a part of it may be missing.
+    pub fn read(self, now: Timestamp) -> (NewAcquisition, ValidationErrors) {
         let Self {
             supplier,
             price,
@@ -265,9 +317,9 @@ impl AcquisitionChanges {
         }
         let payment = nested_payment(payment, now, &mut faults);
         let notes = take("notes", notes, &mut faults).unwrap_or_default();
-        let acquisition = supplier.zip(price).map(|(supplier, price)| NewAcquisition {
-            supplier,
-            price,
+        let acquisition = NewAcquisition {
+            supplier: supplier.unwrap_or(ContactId::new(0)),
+            price: price.unwrap_or(Money::ZERO),
             vat_scheme,
             vat_rate,
             date,
@@ -275,7 +327,7 @@ impl AcquisitionChanges {
             due_date,
             payment,
             notes,
-        });
+        };
         (acquisition, faults.into())
     }
 }

@@ -2,10 +2,12 @@
 
 use forecourt_accounts::{Business, Caller};
 use forecourt_billing::{
-    BillLine, BilledContact, BilledVehicle, Credit, Issue, LineKind, NewPayment, PurchaseId, PurchaseNumber, VatRate,
-    VatScheme, VatSplit, cut,
+    BillLine, BilledContact, BilledVehicle, BillingReader, Credit, Issue, LineKind, NewPayment, PurchaseId,
+    PurchaseNumber, VatRate, VatScheme, VatSplit, cut,
 };
-use forecourt_kernel::{BusinessId, Clock, ContactId, Date, Line, Money, Target, ValidationErrors, VehicleId};
+use forecourt_kernel::{
+    BusinessId, Clock, ContactId, Date, Line, Money, StoreResult, Target, ValidationErrors, VehicleId,
+};
 use forecourt_purchases::{
     self as purchases, NewAcquisition, NewPurchaseCredit, Purchase, PurchaseContent, PurchaseError, PurchaseKind,
 };
@@ -75,10 +77,10 @@ pub async fn read_acquisition(
 /// # Errors
 /// If the store fails.
 pub async fn validate_acquisition(
-    store: &mut dyn SaleStore,
+    store: &mut dyn BillingReader,
     business: &Business,
     supplier: ContactId,
-) -> Result<ValidationErrors, SaleError> {
+) -> StoreResult<ValidationErrors> {
     Ok(match billed_supplier(store, business, supplier).await? {
         Some(_) => ValidationErrors::new(),
         None => unknown_supplier(),
@@ -90,10 +92,10 @@ fn unknown_supplier() -> ValidationErrors {
 }
 
 async fn billed_supplier(
-    store: &mut dyn SaleStore,
+    store: &mut dyn BillingReader,
     business: &Business,
     supplier: ContactId,
-) -> Result<Option<BilledContact>, SaleError> {
+) -> StoreResult<Option<BilledContact>> {
     let found = store.billed_contacts(business.id, &[supplier]).await?;
     Ok(found.into_iter().next())
 }

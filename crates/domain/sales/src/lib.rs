@@ -19,7 +19,7 @@ pub use acquisition::{AcquisitionView, acquire_vehicle, read_acquisition, undo_a
 pub use error::SaleError;
 pub use issue::{cancel_invoice, create_invoice, issue_invoice};
 pub use orders::{Conversion, ConversionChanges, cancel_order, convert_order, issue_order};
-pub use purchases::{create_purchase, credit_purchase, issue_purchase, update_purchase};
+pub use purchases::{create_purchase, credit_purchase, forget_former_supplier, issue_purchase, update_purchase};
 pub use vehicles::{hand_over, sell_with_invoice, undo_sale};
 
 /// Stores what a sale or a purchase changes: vehicles, invoices, orders, purchases and jobs.

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use forecourt_accounts::{Business, Caller};
 use forecourt_billing::{BillLine, BillStatus, Issue, negative, sum};
 use forecourt_jobs::{self as jobs, JobError, LinkedPurchase};
-use forecourt_kernel::{Clock, JobId, Money, StoreError, Target, VehicleId};
-use forecourt_purchases::{self as purchases, NewPurchaseCredit, Purchase, PurchaseId, PurchasePatch};
+use forecourt_kernel::{Clock, Date, JobId, Money, StoreError, Target, VehicleId};
+use forecourt_purchases::{self as purchases, NewPurchaseCredit, Purchase, PurchaseId, PurchaseKind, PurchasePatch};
 use forecourt_vehicles::{self as vehicles, BilledCost};
 
 use crate::{SaleError, SaleStore, issue::lock_all};
@@ -181,4 +181,36 @@ async fn refresh_job(
         // The job has it already, so that nothing of it can be refused.
         Err(error) => Err(StoreError::Other(error.into()).into()),
     }
+}
+
+/// Blanks the supplier of an issued purchase whose contact was deleted, once it is kept no longer. The purchase of a vehicle is kept
+/// as long as the vehicle is in stock, and then as if it were of the day on which the vehicle was sold (areas §10.0, "Retention").
+///
+/// # Errors
+/// If the store fails.
+pub async fn forget_former_supplier(
+    store: &mut dyn SaleStore,
+    clock: &dyn Clock,
+    business: &Business,
+    id: PurchaseId,
+    before: Date,
+) -> Result<(), SaleError> {
+    let Some(purchase) = store.purchase(business.id, id).await? else {
+        return Ok(());
+    };
+    if purchase.content.kind == PurchaseKind::Acquisition && purchase.content.is_live() {
+        let vehicle = purchase.content.lines.first().and_then(|line| line.vehicle);
+        let vehicle = match vehicle {
+            Some(vehicle) => store.vehicle(business.id, vehicle).await?,
+            None => None,
+        };
+        // A vehicle that was deleted has left the stock; nothing says when.
+        if let Some(vehicle) = vehicle {
+            let left = vehicle.content.sale.map(|sale| sale.date);
+            if left.is_none_or(|left| left >= before) {
+                return Ok(());
+            }
+        }
+    }
+    Ok(purchases::forget_former_supplier(store, clock, business, id, before).await?)
 }

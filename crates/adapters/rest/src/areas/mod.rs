@@ -12,6 +12,7 @@ mod listings;
 mod meta;
 mod orders;
 pub(crate) mod papers;
+mod purchases;
 mod reference;
 mod reviews;
 mod vehicles;
@@ -58,6 +59,7 @@ pub(crate) const AREAS: &[Area] = &[
     vehicles::AREA,
     invoices::AREA,
     orders::AREA,
+    purchases::AREA,
     jobs::AREA,
     listings::AREA,
     calls::AREA,

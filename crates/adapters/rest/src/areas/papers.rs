@@ -3,12 +3,13 @@
 use std::{sync::Arc, time::Duration};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use forecourt_billing::{InvoiceId, OrderId, OutgoingDocument, SendDocument, SentDocument};
+use forecourt_billing::{InvoiceId, OrderId, OutgoingDocument, PurchaseId, SendDocument, SentDocument};
 use forecourt_dealership::Session;
 use forecourt_invoices as invoices;
 use forecourt_kernel::{BoxError, Email, Field, Line, LongText, Mail, OrEmpty, Projection, StoreError, Target};
 use forecourt_orders as orders;
 use forecourt_print::Bill;
+use forecourt_purchases as purchases;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -131,6 +132,7 @@ impl SendBody {
 pub(crate) enum DocumentKind {
     Invoice,
     Order,
+    Purchase,
 }
 
 /// A document that is to be mailed.
@@ -138,6 +140,7 @@ pub(crate) enum DocumentKind {
 enum Document {
     Invoice(Target<InvoiceId>),
     Order(Target<OrderId>),
+    Purchase(Target<PurchaseId>),
 }
 
 impl Document {
@@ -145,6 +148,7 @@ impl Document {
         Ok(match kind {
             DocumentKind::Invoice => Self::Invoice(call.target(Code::INVOICE_NOT_FOUND)?),
             DocumentKind::Order => Self::Order(call.target(Code::ORDER_NOT_FOUND)?),
+            DocumentKind::Purchase => Self::Purchase(call.target(Code::PURCHASE_NOT_FOUND)?),
         })
     }
 
@@ -152,6 +156,7 @@ impl Document {
         match self {
             Self::Invoice(target) => target.id.get(),
             Self::Order(target) => target.id.get(),
+            Self::Purchase(target) => target.id.get(),
         }
     }
 }
@@ -184,6 +189,7 @@ async fn deliver(call: &Call, document: &Document, request: &SendDocument) -> Re
         let document = match document.clone() {
             Document::Invoice(id) => invoices::prepare_invoice_mail(session, business, id, request).await?,
             Document::Order(id) => orders::prepare_order_mail(session, business, id, request).await?,
+            Document::Purchase(id) => purchases::prepare_purchase_mail(session, business, id, request).await?,
         };
         call.claim_mail(session, not_sent).await?;
         Ok(document)

@@ -138,7 +138,7 @@ impl Data {
             Some(record) => {
                 let mut example = (record.example)();
                 // Calls have a schema of their own for this.
-                if matches!(record.resource, "invoice" | "order" | "appointment") {
+                if matches!(record.resource, "invoice" | "order" | "purchase" | "appointment") {
                     forecourt_kernel::add_changed(None, &mut example);
                 }
                 Self {

@@ -11,6 +11,7 @@ use forecourt_kernel::{
     ContactId, Cursor, EventSequence, LeadId, PageRequest, Position, Projection, Scope, VehicleId, View,
 };
 use forecourt_orders::{FullOrder, OrderId};
+use forecourt_purchases::{FullPurchase, PurchaseId};
 use forecourt_reviews::{FullReview, ReviewId};
 use forecourt_vehicles::{self as vehicles, Detail, TestDriveId, TestDriveView, VehicleDocumentView, VehicleView};
 use futures_util::stream::try_unfold;
@@ -39,9 +40,8 @@ pub(super) fn operations() -> Declared<Vec<Operation>> {
 ///
 /// Answers a data subject's access request with one document. It has the record with all its notes, its follow-blocks, linked
 /// leads with their messages and notes, and vehicles. It also has test drives with their signatures, reservations, sales,
-/// invoices, orders, appointments, calls, documents, reviews under the contact's name, mails that wait to be sent to it, and past events. Data
-/// that the key
-/// may not read is left out, and named in `omitted`.
+/// invoices, orders, purchases, appointments, calls, documents, reviews under the contact's name, mails that wait to be sent to it,
+/// and past events. Data that the key may not read is left out, and named in `omitted`.
 #[utoipa::path(get, path = "/2.0/contacts/{id}/export", tag = "contacts", security(("bearer" = ["contacts:read"])),
     params(IdParameter, FieldsParameter),
     responses((status = 200, description = "All that is held", body = Envelope<ContactExport<'static>>),
@@ -101,6 +101,7 @@ enum Section {
     Sales,
     Invoices,
     Orders,
+    Purchases,
     Appointments,
     Calls,
     Documents,
@@ -111,7 +112,7 @@ enum Section {
 
 impl Section {
     /// The sections that are not part of another.
-    const ALL: [Self; 14] = [
+    const ALL: [Self; 15] = [
         Self::Notes,
         Self::Leads,
         Self::Vehicles,
@@ -120,6 +121,7 @@ impl Section {
         Self::Sales,
         Self::Invoices,
         Self::Orders,
+        Self::Purchases,
         Self::Appointments,
         Self::Calls,
         Self::Documents,
@@ -141,6 +143,7 @@ impl Section {
             Self::Sales => &["sales"],
             Self::Invoices => &["invoices"],
             Self::Orders => &["orders"],
+            Self::Purchases => &["purchases"],
             Self::Appointments => &["appointments"],
             Self::Calls => &["calls"],
             Self::Documents => &["documents"],
@@ -329,6 +332,14 @@ impl Export {
                 let last = orders.last().map(|order| order.id.get());
                 let shown = forecourt_orders::show_orders(session.as_mut(), &call.caller.business, orders).await?;
                 part(last, shown.iter().map(FullOrder::from))
+            }
+            Section::Purchases => {
+                let after = PurchaseId::new(after);
+                let purchases = session.contact_purchases(business, contact, after).await?;
+                let last = purchases.last().map(|purchase| purchase.id.get());
+                let business = &call.caller.business;
+                let shown = forecourt_purchases::show_purchases(session.as_mut(), business, purchases).await?;
+                part(last, shown.iter().map(FullPurchase::from))
             }
             Section::Appointments => {
                 let after = AppointmentId::new(after);

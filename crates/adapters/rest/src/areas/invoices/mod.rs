@@ -305,6 +305,7 @@ impl From<SaleError> for ApiError {
         match error {
             SaleError::Invoice(error) => error.into(),
             SaleError::Order(error) => error.into(),
+            SaleError::Purchase(error) => error.into(),
             SaleError::Vehicle(error) => error.into(),
         }
     }

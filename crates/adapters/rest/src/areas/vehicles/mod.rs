@@ -1,5 +1,6 @@
 //! Vehicles over HTTP (contract, "Vehicles"; decisions §7).
 
+mod acquisition;
 mod appraisals;
 mod channels;
 pub(super) mod documents;
@@ -119,6 +120,21 @@ codes! {
         cause: "A sale is undone after its invoice; `details.number` names it.",
         remedy: "Send `?credit=true` with the key's scope invoices:write, which credits the invoice in full first.",
     }
+    VEHICLE_ALREADY_ACQUIRED = CONFLICT, "vehicle_already_acquired" {
+        meaning: "The vehicle is acquired already.",
+        cause: "A vehicle has one acquisition at a time.",
+        remedy: "Read it with `GET /2.0/vehicles/{id}/acquisition`, or undo it first.",
+    }
+    VEHICLE_NOT_ACQUIRED = CONFLICT, "vehicle_not_acquired" {
+        meaning: "The vehicle has no acquisition.",
+        cause: "It was never acquired, or its acquisition was undone.",
+        remedy: "Acquire it with `POST /2.0/vehicles/{id}/acquisition`.",
+    }
+    VEHICLE_ACQUISITION_NOT_ALLOWED = CONFLICT, "vehicle_acquisition_not_allowed" {
+        meaning: "Vehicles of this stock type are not acquired.",
+        cause: "Only vehicles in stock, to order and for courtesy are bought by the dealership.",
+        remedy: "Accept an appraisal into stock first, or make a vehicle of another type.",
+    }
     VEHICLE_COSTS_FULL = UNPROCESSABLE_ENTITY, "vehicle_costs_full" {
         meaning: "The vehicle cannot hold more purchase costs.",
         cause: "A vehicle holds at most 50 rows in `data.stock.purchase_cost_data`.",
@@ -195,6 +211,7 @@ fn operations() -> Declared<Vec<Operation>> {
     operations.append(&mut channels::operations()?);
     operations.append(&mut reservations::operations()?);
     operations.append(&mut sales::operations()?);
+    operations.append(&mut acquisition::operations()?);
     operations.append(&mut appraisals::operations()?);
     operations.append(&mut documents::operations()?);
     operations.append(&mut media::operations()?);
@@ -370,6 +387,9 @@ impl From<VehicleError> for ApiError {
             VehicleError::SaleInvoiced(number) => {
                 Self::with_details(Code::VEHICLE_SALE_INVOICED, message, json!({"number": number}))
             }
+            VehicleError::AlreadyAcquired => Self::new(Code::VEHICLE_ALREADY_ACQUIRED, message),
+            VehicleError::NotAcquired => Self::new(Code::VEHICLE_NOT_ACQUIRED, message),
+            VehicleError::AcquisitionNotAllowed => Self::new(Code::VEHICLE_ACQUISITION_NOT_ALLOWED, message),
             VehicleError::NotAppraisal => Self::new(Code::VEHICLE_NOT_APPRAISAL, message),
             VehicleError::AppraisalInvalidStatus => Self::new(Code::VEHICLE_APPRAISAL_INVALID_STATUS, message),
             VehicleError::AppraisalIncomplete(missing) => {
