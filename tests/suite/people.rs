@@ -222,6 +222,7 @@ async fn an_export_shows_what_the_key_may_read(engine: Engine) {
         ("invoices", "invoices:read"),
         ("documents", "vehicle-documents:read"),
         ("orders", "orders:read"),
+        ("purchases", "purchases:read"),
         ("calls", "calls:read"),
         ("appointments", "appointments:read"),
         ("reviews", "reviews:read"),

@@ -26,10 +26,14 @@ pub(super) fn overrides(operation: &str) -> Value {
         "POST /2.0/vehicles/{id}/reserve" | "POST /2.0/vehicles/{id}/sale" => json!({"customer": "@/2.0/contacts"}),
         "POST /2.0/vehicles/{id}/test-drives" => json!({"contact": "@/2.0/contacts"}),
         "POST /2.0/invoices" | "POST /2.0/orders" | "PATCH /2.0/orders/{id}" => json!({"customer": "@/2.0/contacts"}),
+        "POST /2.0/purchases" | "PATCH /2.0/purchases/{id}" => {
+            json!({"supplier": "@/2.0/contacts", "supplier_invoice": ""})
+        }
+        "POST /2.0/vehicles/{id}/acquisition" => json!({"supplier": "@/2.0/contacts"}),
         // Everything is left to pay, then everything is paid, and a part of it is to be refunded.
-        "POST /2.0/invoices/{id}/issue" => json!({"payment": null}),
-        "POST /2.0/invoices/{id}/payments" => json!({"amount": null}),
-        "POST /2.0/invoices/{id}/refunds" => json!({"amount": 10}),
+        "POST /2.0/invoices/{id}/issue" | "POST /2.0/purchases/{id}/issue" => json!({"payment": null}),
+        "POST /2.0/invoices/{id}/payments" | "POST /2.0/purchases/{id}/payments" => json!({"amount": null}),
+        "POST /2.0/invoices/{id}/refunds" | "POST /2.0/purchases/{id}/refunds" => json!({"amount": 10}),
         // A job without stages is done, and another of its board can be opened.
         "POST /2.0/vehicles/{id}/jobs" => json!({"board": 2}),
         _ => json!({}),
@@ -69,6 +73,13 @@ fn before(operation: &str) -> &'static [&'static str] {
         | "POST /2.0/invoices/{id}/finance-invoice"
         | "POST /2.0/invoices/{id}/send" => &["POST /2.0/invoices/{id}/issue"],
         "POST /2.0/invoices/{id}/refunds" => &["POST /2.0/invoices/{id}/payments", "POST /2.0/invoices/{id}/credit"],
+        "POST /2.0/purchases/{id}/payments" | "POST /2.0/purchases/{id}/credit" | "POST /2.0/purchases/{id}/send" => {
+            &["POST /2.0/purchases/{id}/issue"]
+        }
+        "POST /2.0/purchases/{id}/refunds" => &["POST /2.0/purchases/{id}/payments", "POST /2.0/purchases/{id}/credit"],
+        "GET /2.0/vehicles/{id}/acquisition" | "DELETE /2.0/vehicles/{id}/acquisition" => {
+            &["POST /2.0/vehicles/{id}/acquisition"]
+        }
         "POST /2.0/orders/{id}/convert" | "POST /2.0/orders/{id}/send" => &["POST /2.0/orders/{id}/issue"],
         "GET /2.0/vehicles/{id}/test-drives/active"
         | "POST /2.0/vehicles/{id}/test-drives/email"
@@ -122,6 +133,7 @@ fn origin(path: &str) -> Option<Origin> {
             Some(Origin::Answer("POST /2.0/webhooks/{id}/ping", "delivery_id"))
         }
         "/2.0/invoices/{id}/payments/{payment_id}" => Some(Origin::Part("POST /2.0/invoices/{id}/payments")),
+        "/2.0/purchases/{id}/payments/{payment_id}" => Some(Origin::Part("POST /2.0/purchases/{id}/payments")),
         "/2.0/listings/{id}" => Some(Origin::Vehicle("PUT /2.0/vehicles/{id}/channels")),
         "/2.0/feeds/{name}" => Some(Origin::Word),
         "/2.0/vehicles/{id}/jobs/{job_id}/stages/{stage_id}" => {

@@ -174,7 +174,7 @@ pub struct PurchaseCreditChanges {
     pub date: Field<Date>,
     /// The lines to credit; without them everything that remains.
     #[serde(default)]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<Vec<CreditLineChanges>>))]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Vec<CreditLineChanges>>, max_items = 200))]
     pub lines: Field<BoundedList<CreditLineChanges, { MAX_LINES }>>,
 }
 
