@@ -95,11 +95,84 @@ async fn a_sale_is_billed_as_the_decisions_reckon_it(engine: Engine) {
         shop.api.get(&format!("/2.0/vehicles/{car}")).await.ok()["status"]["name"],
         "sold"
     );
+    let all = shop.api.walk("/2.0/events").await;
+    let names: Vec<&str> = all.iter().filter_map(|event| event["event"].as_str()).collect();
+    let taken = [
+        "invoice.issued",
+        "vehicle.created",
+        "purchase.created",
+        "purchase.issued",
+        "purchase.paid",
+        "vehicle.updated",
+        "purchase.created",
+        "purchase.issued",
+        "vehicle.sold",
+    ];
+    assert_eq!(names[names.len() - taken.len()..], taken);
+
+    let exchange = &issued["part_exchanges"][0];
+    let bought = shop
+        .api
+        .get(&format!("/2.0/purchases/{}", exchange["purchase"]))
+        .await
+        .ok();
+    assert_eq!(
+        (
+            &bought["type"],
+            &bought["supplier"],
+            &bought["status"]["name"],
+            &bought["totals"]["gross"]
+        ),
+        (&json!("acquisition"), &buyer, &json!("paid"), &json!("4000.00"))
+    );
+    assert_eq!(bought["payments"][0]["type"], "part_exchange");
+    assert_eq!(bought["payments"][0]["reference"], issued["number"]);
+    let settled = shop
+        .api
+        .get(&format!("/2.0/purchases/{}", exchange["settlement_purchase"]))
+        .await
+        .ok();
+    assert_eq!(
+        (
+            &settled["type"],
+            &settled["supplier"],
+            &settled["status"]["name"],
+            &settled["totals"]["due"]
+        ),
+        (&json!("settlement"), &lender, &json!("issued"), &json!("1500.00"))
+    );
+    let stock = format!("/2.0/vehicles/{}", exchange["stock_vehicle"]);
+    let taken = shop.api.get(&stock).await.ok();
+    assert_eq!(
+        (&taken["type"], &taken["registration"]),
+        (&json!("in-stock"), &json!("AB14 CDE"))
+    );
+    assert_eq!(taken["data"]["stock"]["purchase_price_total"], "4000.00");
+    assert_eq!(
+        shop.api.get(&format!("{stock}/acquisition")).await.ok()["acquired"],
+        true
+    );
     let payment = json!({"method": "Bank Transfer"});
     let paid = shop.api.post(&format!("{path}/payments"), &payment).await.ok();
     assert_eq!(
         (&paid["status"]["name"], &paid["totals"]["due"]),
         (&json!("paid"), &json!("0.00"))
+    );
+
+    // An acquisition that is undone is paid for no more.
+    shop.api.delete(&format!("{stock}/acquisition")).await.ok();
+    let undone = shop.api.get(&path).await.ok();
+    assert_eq!(
+        (
+            &undone["status"]["name"],
+            &undone["totals"]["paid"],
+            &undone["totals"]["due"]
+        ),
+        (&json!("issued"), &json!("11044.00"), &json!("4000.00"))
+    );
+    assert_eq!(
+        shop.api.get(&format!("{stock}/acquisition")).await.ok()["acquired"],
+        false
     );
 }
 

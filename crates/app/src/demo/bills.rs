@@ -8,7 +8,7 @@ use forecourt_invoices::{
 };
 use forecourt_kernel::{
     BoxError, Clock, ContactId, Cursor, Date, Line, Money, PageRequest, Position, ScopeSet, StoreError, StoreResult,
-    Timestamp, View,
+    Timestamp, VehicleId, View,
 };
 use forecourt_orders::{self as orders, Order, OrderChanges, OrderIssue};
 use forecourt_reference::StockType;
@@ -47,12 +47,15 @@ pub(super) async fn load(session: &mut dyn Session, business: &Business, clock: 
     let (Some(lender), false) = (lender.map(|contact| contact.id), customers.is_empty()) else {
         return Ok(());
     };
+    let mut offered = vehicles.items.iter();
+    let appraised = offered.find(|vehicle| vehicle.content.status == VehicleStatus::Appraised);
     let mut office = Office {
         session,
         clock,
         by: Caller::of(business.clone(), ScopeSet::all()),
         lender,
         customers,
+        appraised: appraised.map(|vehicle| vehicle.id),
     };
     let is_stock = |vehicle: &&Vehicle| matches!(vehicle.content.kind, StockType::InStock | StockType::ToOrder);
     let of = |status: VehicleStatus| {
@@ -107,6 +110,8 @@ struct Office<'a> {
     by: Caller,
     lender: ContactId,
     customers: Vec<ContactId>,
+    /// The vehicle that a customer gives in part exchange.
+    appraised: Option<VehicleId>,
 }
 
 impl Office<'_> {
@@ -148,8 +153,7 @@ impl Office<'_> {
         }
         if turn == Turn::PartExchanged {
             body["part_exchanges"] = json!([{
-                "registration": "AB14 CDE", "make": "Ford", "model": "Fiesta", "mileage": 71_400,
-                "allowance": 2500, "settlement": 800, "lender": self.lender,
+                "vehicle": self.appraised, "allowance": 2500, "settlement": 800, "lender": self.lender,
             }]);
         }
         let draft = self.draft(body).await?;

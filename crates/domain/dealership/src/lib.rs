@@ -311,9 +311,6 @@ impl<T> From<(T, Timestamp)> for Loaded<T> {
 /// Bulk loading of sample data. The records are a starting state, so no events report them.
 #[async_trait]
 pub trait BulkLoad: Send {
-    /// Has the session record no events from now on. What its use cases do is a part of the starting state.
-    fn leave_out_events(&mut self);
-
     /// Stores leads with their timestamps, in order, under the business's next reference numbers. Each lead is associated with
     /// the vehicle given with it, which the business must have.
     async fn load_made_leads(

@@ -18,7 +18,8 @@ use forecourt_files::FileName;
 use forecourt_jobs::{apply_boards, remove_jobs};
 use forecourt_kernel::testing::{HoldsEvents, MemoryEvents};
 use forecourt_kernel::{
-    BusinessId, ContactId, Epoch, Mail, MailOutbox, PendingMail, StoreError, StoreResult, Timestamp, VehicleId, fold,
+    BusinessId, ContactId, Epoch, EventHold, Mail, MailOutbox, PendingMail, StoreError, StoreResult, Timestamp,
+    VehicleId, fold,
 };
 use forecourt_leads::{Lead, LeadDraft, LeadStore as _};
 use forecourt_vehicles::{
@@ -149,7 +150,7 @@ impl MemoryDatabase {
             state: shared.state.clone(),
             savepoint: None,
             database: self.clone(),
-            unrecorded: None,
+            held: Vec::new(),
         })
     }
 }
@@ -186,8 +187,8 @@ pub struct MemorySession {
     pub(crate) state: MemoryState,
     savepoint: Option<MemoryState>,
     database: MemoryDatabase,
-    /// The events that are left out, once they are.
-    unrecorded: Option<MemoryEvents>,
+    /// The events that are held, the innermost last.
+    held: Vec<MemoryEvents>,
 }
 
 #[async_trait]
@@ -220,7 +221,17 @@ impl Session for MemorySession {
 
 impl HoldsEvents for MemorySession {
     fn held_events(&mut self) -> &mut MemoryEvents {
-        self.unrecorded.as_mut().unwrap_or(&mut self.state.events)
+        self.held.last_mut().unwrap_or(&mut self.state.events)
+    }
+}
+
+impl EventHold for MemorySession {
+    fn hold_events(&mut self) {
+        self.held.push(MemoryEvents::new());
+    }
+
+    fn release_events(&mut self) -> MemoryEvents {
+        self.held.pop().unwrap_or_default()
     }
 }
 
@@ -486,10 +497,6 @@ impl BacklogReader for MemorySession {
 
 #[async_trait]
 impl BulkLoad for MemorySession {
-    fn leave_out_events(&mut self) {
-        self.unrecorded = Some(MemoryEvents::new());
-    }
-
     async fn load_made_leads(
         &mut self,
         business: BusinessId,

@@ -159,6 +159,15 @@ pub trait EventLog: Send {
     async fn record(&mut self, business: BusinessId, event: NewEvent) -> StoreResult<()>;
 }
 
+/// An event log that can record events later than they happen.
+pub trait EventHold: EventLog {
+    /// Holds the events that are recorded from now on, until [`EventHold::release_events`]. Events may be held within.
+    fn hold_events(&mut self);
+
+    /// Returns the events that were held since [`EventHold::hold_events`], oldest first.
+    fn release_events(&mut self) -> Vec<(BusinessId, NewEvent)>;
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

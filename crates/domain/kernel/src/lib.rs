@@ -50,7 +50,7 @@ pub use country::{Country, InvalidCountry};
 pub use currency::{Currency, InvalidCurrency};
 pub use email::{Email, InvalidEmail, fold_email};
 pub use epoch::{Epoch, EpochMark};
-pub use event::{Event, EventLog, EventName, EventSequence, NewEvent, UnknownEvent};
+pub use event::{Event, EventHold, EventLog, EventName, EventSequence, NewEvent, UnknownEvent};
 pub use filter::{InvalidFilter, Range, TextFilter, fold};
 pub use id::{
     AppointmentId, BusinessId, CallId, ContactId, ContactNoteId, DeliveryId, InvoiceId, JobId, LeadId, LeadMessageId,

@@ -2,14 +2,16 @@
 
 use forecourt_accounts::{Business, Caller};
 use forecourt_billing::{
-    BillLine, BilledContact, BilledVehicle, BillingReader, Credit, Issue, LineKind, NewPayment, PurchaseId,
+    BillLine, BilledContact, BilledVehicle, BillingReader, Credit, Issue, LineKind, NewPayment, Payment, PurchaseId,
     PurchaseNumber, VatRate, VatScheme, VatSplit, cut,
 };
+use forecourt_invoices as invoices;
 use forecourt_kernel::{
     BusinessId, Clock, ContactId, Date, Line, Money, StoreResult, Target, ValidationErrors, VehicleId,
 };
 use forecourt_purchases::{
     self as purchases, NewAcquisition, NewPurchaseCredit, Purchase, PurchaseContent, PurchaseError, PurchaseKind,
+    PurchaseOrigin,
 };
 use forecourt_vehicles::{self as vehicles, AcquiredFrom, Vehicle, VehicleError};
 use serde::Serialize;
@@ -91,7 +93,7 @@ fn unknown_supplier() -> ValidationErrors {
     ValidationErrors::one("supplier", "names no contact of this business")
 }
 
-async fn billed_supplier(
+pub(crate) async fn billed_supplier(
     store: &mut dyn BillingReader,
     business: &Business,
     supplier: ContactId,
@@ -120,8 +122,44 @@ pub async fn acquire_vehicle(
     let vehicle = vehicles::lock_vehicle(store, business.id, id).await?;
     precondition.check(vehicle.version).map_err(VehicleError::from)?;
     vehicles::validate_acquirable(&vehicle)?;
+    let acquired = Acquired {
+        vehicle,
+        supplier,
+        origin: None,
+        taken: Vec::new(),
+    };
+    acquire(store, clock, business, acquired, command).await
+}
 
+/// A vehicle, locked and acquirable, that is bought.
+pub(crate) struct Acquired {
+    pub(crate) vehicle: Vehicle,
+    pub(crate) supplier: BilledContact,
+    /// The part exchange by which it came.
+    pub(crate) origin: Option<PurchaseOrigin>,
+    /// What is paid for it already.
+    pub(crate) taken: Vec<Payment>,
+}
+
+/// Buys a vehicle.
+///
+/// # Errors
+/// [`PurchaseError::Invalid`] (`payment.amount`); if the store fails.
+pub(crate) async fn acquire(
+    store: &mut dyn SaleStore,
+    clock: &dyn Clock,
+    business: &Business,
+    acquired: Acquired,
+    command: NewAcquisition,
+) -> Result<Purchase, SaleError> {
+    let Acquired {
+        vehicle,
+        supplier,
+        origin,
+        taken,
+    } = acquired;
     let (content, payment) = draft_of(business, &vehicle, &supplier, command);
+    let content = PurchaseContent { origin, ..content };
     let draft = purchases::insert(store, business, clock.now(), content).await?;
     let stock_number = match vehicle.content.stock_number {
         Some(number) => number,
@@ -137,7 +175,7 @@ pub async fn acquire_vehicle(
     }
     let steps = (draft, prepared);
     let payment = issue.payment.as_ref();
-    let purchase = purchases::complete_purchase_issue(store, clock, business, steps, Vec::new(), payment).await?;
+    let purchase = purchases::complete_purchase_issue(store, clock, business, steps, taken, payment).await?;
     if let (Some(number), Some(line)) = (purchase.number, purchase.content.lines.first()) {
         let from = AcquiredFrom {
             purchase: purchase.id,
@@ -210,7 +248,7 @@ fn draft_of(
 }
 
 /// Undoes the acquisition of a vehicle: its purchase is credited in full, and the vehicle shows nothing of it any more. Records
-/// purchase.credited, then vehicle.updated.
+/// purchase.credited, then invoice.updated if it came in part exchange, whose payment is reversed, then vehicle.updated.
 ///
 /// # Errors
 /// [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then those of [`vehicles::validate_undo_acquisition`].
@@ -229,6 +267,10 @@ pub async fn undo_acquisition(
         Some(known) => store.lock_purchase(business.id, known.purchase).await?,
         None => None,
     };
+    let origin = purchase.as_ref().and_then(|purchase| purchase.content.origin);
+    if let Some(origin) = origin {
+        store.lock_invoice(business.id, origin.invoice).await?;
+    }
     let vehicle = vehicles::lock_vehicle(store, business.id, id).await?;
     precondition.check(vehicle.version).map_err(VehicleError::from)?;
     let acquisition = vehicles::validate_undo_acquisition(&vehicle)?;
@@ -244,7 +286,11 @@ pub async fn undo_acquisition(
             },
             supplier_reference: Line::default(),
         };
+        let origin = purchase.content.origin;
         purchases::credit_purchase(store, clock, business, purchase, credit).await?;
+        if let Some(PurchaseOrigin { invoice, part_exchange }) = origin {
+            invoices::reverse_part_exchange(store, clock, business, invoice, part_exchange).await?;
+        }
     }
     Ok(vehicles::undo_acquisition(store, clock, business, vehicle).await?)
 }

@@ -11,6 +11,7 @@ use forecourt_vehicles::{
     self as vehicles, InvoicedSale, Reservation, SaleInvoice, TransitionError, Vehicle, VehicleError,
 };
 
+use crate::exchange::take_part_exchanges;
 use crate::{SaleError, SaleStore};
 
 /// Drafts an invoice, and issues it if the caller wants that.
@@ -48,8 +49,11 @@ pub async fn issue_invoice(
     issue: &Issue,
 ) -> Result<Invoice, SaleError> {
     let business = &*by.business;
-    let prepared = invoices::prepare_issue(store, business, id, issue).await?;
+    let mut prepared = invoices::prepare_issue(store, business, id, issue).await?;
     let agreement = prepared.draft.content.agreement.clone();
+    let exchanged = agreement.part_exchanges.iter().filter_map(|exchange| exchange.vehicle);
+    let concerned: BTreeSet<VehicleId> = agreement.sold_vehicles().chain(exchanged).collect();
+    lock_all(store, business, concerned).await?;
     let sold = lock_billable(store, business, &agreement).await?;
     if let Some(customer) = agreement.customer {
         for vehicle in &sold {
@@ -67,7 +71,16 @@ pub async fn issue_invoice(
         }
     }
     let order = prepared.draft.content.order;
+    // invoice.issued shows the ids of what its part exchanges become, and comes before the events of that.
+    store.hold_events();
+    // It is long, and few sales have a part exchange.
+    let taken = Box::pin(take_part_exchanges(store, clock, by, &mut prepared.draft, number)).await;
+    let held = store.release_events();
+    taken?;
     let invoice = invoices::complete_issue(store, clock, business, prepared, number, settlement, issue).await?;
+    for (business, event) in held {
+        store.record(business, event).await?;
+    }
     if let Some(customer) = agreement.customer {
         for vehicle in sold {
             let of_vehicle = agreement.lines.iter().filter(|line| line.vehicle == Some(vehicle.id));

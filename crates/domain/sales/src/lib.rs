@@ -5,12 +5,14 @@
 
 mod acquisition;
 mod error;
+mod exchange;
 mod issue;
 mod orders;
 mod purchases;
 mod vehicles;
 
 use forecourt_jobs::JobStore;
+use forecourt_kernel::EventHold;
 use forecourt_orders::OrderStore;
 use forecourt_purchases::{PurchaseReader, PurchaseStore};
 use forecourt_vehicles::{VehicleProcessStore, VehicleReader};
@@ -23,9 +25,9 @@ pub use purchases::{create_purchase, credit_purchase, forget_former_supplier, is
 pub use vehicles::{hand_over, sell_with_invoice, undo_sale};
 
 /// Stores what a sale or a purchase changes: vehicles, invoices, orders, purchases and jobs.
-pub trait SaleStore: VehicleProcessStore + OrderStore + PurchaseStore + JobStore {}
+pub trait SaleStore: VehicleProcessStore + OrderStore + PurchaseStore + JobStore + EventHold {}
 
-impl<S: VehicleProcessStore + OrderStore + PurchaseStore + JobStore + ?Sized> SaleStore for S {}
+impl<S: VehicleProcessStore + OrderStore + PurchaseStore + JobStore + EventHold + ?Sized> SaleStore for S {}
 
 /// Reads what an acquisition shows: vehicles and purchases.
 pub trait AcquisitionReader: VehicleReader + PurchaseReader {}

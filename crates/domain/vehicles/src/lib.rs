@@ -99,9 +99,10 @@ pub use service::{
     hand_over_vehicle, leave_channel, list_documents, list_drives, list_vehicles, live_sale_invoice, lock_vehicle,
     make_offer, order_media, preview_vehicles, read_active_drive, read_document, read_drive, read_medium, read_vehicle,
     reject_offer, request_offer, reservation_of, reserve_vehicle, sell_by_invoice, sell_vehicle, set_channels,
-    set_vehicle_status, set_vehicle_tags, sign_drive, start_drive, summarize_drive, undo_acquisition, undo_sale,
-    update_document, update_vehicle, validate_acquirable, validate_billable, validate_channels, validate_customer,
-    validate_document, validate_drive, validate_driver, validate_offer, validate_references, validate_undo_acquisition,
+    set_vehicle_status, set_vehicle_tags, sign_drive, start_drive, summarize_drive, take_in_exchange, undo_acquisition,
+    undo_sale, update_document, update_vehicle, validate_acquirable, validate_billable, validate_channels,
+    validate_customer, validate_document, validate_drive, validate_driver, validate_offer, validate_references,
+    validate_undo_acquisition,
 };
 pub use slug::slug;
 pub use status::{MOVES, Move, StatusChoice, TransitionError, Trigger, VehicleStatus, next};

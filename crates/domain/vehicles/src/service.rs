@@ -4,6 +4,7 @@ mod acquire;
 mod appraise;
 mod documents;
 mod drives;
+mod exchange;
 mod invoice;
 mod media;
 mod reserve;
@@ -26,6 +27,7 @@ pub use self::{
         add_drive_photo, end_drive, list_drives, read_active_drive, read_drive, sign_drive, start_drive,
         summarize_drive, validate_drive, validate_driver,
     },
+    exchange::take_in_exchange,
     invoice::{InvoicedSale, lock_vehicle, reservation_of, sell_by_invoice, validate_billable},
     media::{add_medium, delete_medium, order_media, read_medium},
     reserve::{cancel_reservation, reserve_vehicle},

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use diesel::dsl::{exists, insert_into};
 use diesel::prelude::*;
-use forecourt_kernel::{BusinessId, Event, EventLog, EventSequence, NewEvent, StoreResult};
+use forecourt_kernel::{BusinessId, Event, EventHold, EventLog, EventSequence, NewEvent, StoreResult};
 
 use super::session::{LockedCounters, Session, Write};
 use super::webhooks::due::advance_due;
@@ -26,6 +26,16 @@ pub(super) const SUBSCRIBERS: &str = "subscribers";
 impl EventLog for Session<Write> {
     async fn record(&mut self, business: BusinessId, event: NewEvent) -> StoreResult<()> {
         self.record_later(business, event).await
+    }
+}
+
+impl EventHold for Session<Write> {
+    fn hold_events(&mut self) {
+        self.held_events().push(Vec::new());
+    }
+
+    fn release_events(&mut self) -> Vec<(BusinessId, NewEvent)> {
+        self.held_events().pop().unwrap_or_default()
     }
 }
 

@@ -26,7 +26,7 @@ pub use self::{
     },
     finance::create_finance_invoice,
     issue::{Numbered, Settlement, complete_issue, prepare_issue},
-    pay::{pay_invoice, refund_invoice, reverse_payment},
+    pay::{pay_invoice, refund_invoice, reverse_part_exchange, reverse_payment},
     retain::{forget_former_party, set_cancel_until},
     send::prepare_invoice_mail,
 };

@@ -1,6 +1,6 @@
 //! Payments, reversals and refunds (areas §10.2).
 
-use forecourt_accounts::Caller;
+use forecourt_accounts::{Business, Caller};
 use forecourt_billing::{
     InvoiceId, Payment, PaymentKind, PaymentMethod, add_payment, negative, next_payment_id, payment_of, reversal,
 };
@@ -8,8 +8,8 @@ use forecourt_kernel::{Clock, EventName, Line, Money, Target, ValidationErrors};
 
 use super::{Ledger, issue::reference, lock_invoice};
 use crate::{
-    Invoice, InvoiceError, InvoiceStatus, InvoiceStore, NewPayment, ParentPayment, Reversal, TransitionError, Trigger,
-    next,
+    Invoice, InvoiceContent, InvoiceError, InvoiceStatus, InvoiceStore, NewPayment, ParentPayment, Reversal,
+    TransitionError, Trigger, next,
 };
 
 /// Records a payment. A payment of a finance invoice also pays its parent. Records invoice.updated, or invoice.paid if nothing is
@@ -138,6 +138,49 @@ pub async fn reverse_payment(
         reopen(&mut ledger, &parent, changed).await?;
     }
     Ok(invoice)
+}
+
+/// Takes back the payment of a part exchange whose acquisition is undone. Records invoice.updated, unless it was reversed before.
+///
+/// # Errors
+/// [`InvoiceError::NotFound`]; [`InvoiceError::Invalid`] (`payments`); [`InvoiceError::Store`].
+pub async fn reverse_part_exchange(
+    store: &mut dyn InvoiceStore,
+    clock: &dyn Clock,
+    business: &Business,
+    id: InvoiceId,
+    part_exchange: i64,
+) -> Result<(), InvoiceError> {
+    let stored = lock_invoice(store, business.id, id).await?;
+    let InvoiceContent {
+        agreement, payments, ..
+    } = &stored.content;
+    let mut exchanges = agreement.part_exchanges.iter();
+    let place = exchanges.position(|exchange| exchange.id == part_exchange);
+    // Each part exchange has one, in their order.
+    let mut of_exchanges = payments
+        .iter()
+        .filter(|payment| payment.kind == PaymentKind::PartExchange);
+    let Some(paid) = place.and_then(|place| of_exchanges.nth(place)) else {
+        return Ok(());
+    };
+    if payments.iter().any(|payment| payment.reverses == Some(paid.id)) {
+        return Ok(());
+    }
+    let now = clock.now();
+    let reversed = Payment {
+        id: 0,
+        kind: PaymentKind::Reversal,
+        date: now.date(),
+        amount: negative(paid.amount),
+        reverses: Some(paid.id),
+        ..paid.clone()
+    };
+    let mut invoice = stored.clone();
+    push(&mut invoice, reversed)?;
+    let mut ledger = Ledger { store, business, now };
+    reopen(&mut ledger, &stored, invoice).await?;
+    Ok(())
 }
 
 /// Stores an invoice with less paid: it is issued again if something is due.

@@ -205,7 +205,7 @@ pub fn validate_offer(
 }
 
 /// Returns the data of the stock vehicle for an appraisal. The name of a deleted contact is not copied.
-async fn stock_data(
+pub(super) async fn stock_data(
     store: &mut dyn VehicleReader,
     business: &Business,
     appraised: &Data,

@@ -250,10 +250,6 @@ impl LeadStore for Session<Write> {
 
 #[async_trait]
 impl BulkLoad for Session<Write> {
-    fn leave_out_events(&mut self) {
-        self.record_no_events();
-    }
-
     async fn load_made_leads(
         &mut self,
         business: BusinessId,

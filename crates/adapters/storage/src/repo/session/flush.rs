@@ -53,15 +53,16 @@ impl Session<Write> {
 
     /// Has an event recorded with the commit.
     pub(in super::super) async fn record_later(&mut self, business: BusinessId, event: NewEvent) -> StoreResult<()> {
-        if self.mode.transaction.leaves_out_events {
+        if let Some(held) = self.mode.transaction.held.last_mut() {
+            held.push((business, event));
             return Ok(());
         }
         self.buffer(business, Buffered::Event(event)).await
     }
 
-    /// Has the session pass over the events that are recorded from now on.
-    pub(in super::super) fn record_no_events(&mut self) {
-        self.mode.transaction.leaves_out_events = true;
+    /// The events that are held back, the innermost last.
+    pub(in super::super) fn held_events(&mut self) -> &mut Vec<Vec<(BusinessId, NewEvent)>> {
+        &mut self.mode.transaction.held
     }
 
     /// Has a write of a record of this kind counted with the commit, which adds `more` to the number of such records.

@@ -15,8 +15,8 @@ pub(super) struct Transaction {
     pub(super) unit: Option<UnitOfWork>,
     pub(super) buffer: Buffer,
     pub(super) locked: Option<LockedCounters>,
-    /// `true` while a starting state is loaded.
-    pub(super) leaves_out_events: bool,
+    /// The events that are held back, the innermost last.
+    pub(super) held: Vec<Vec<(BusinessId, NewEvent)>>,
     /// The summary to announce once it is committed.
     pub(super) summary: CommitSummary,
     /// The sessions that are done, and wait for the commit.
