@@ -18,7 +18,7 @@ both_engines! {
     a_stage_is_done_by_its_tasks_or_by_its_status
     bounds_are_named
     documents_are_kept_with_a_job
-    no_purchase_can_be_linked_yet
+    a_purchase_that_does_not_exist_is_not_linked
     what_does_not_exist_is_named
     a_write_compares_the_version_of_the_job
     what_happens_to_a_job_is_reported
@@ -457,7 +457,7 @@ async fn documents_are_kept_with_a_job(engine: Engine) {
     api.get(&documents).await.refused(404, "vehicle_job_not_found");
 }
 
-async fn no_purchase_can_be_linked_yet(engine: Engine) {
+async fn a_purchase_that_does_not_exist_is_not_linked(engine: Engine) {
     let shop = yard(engine).await;
     let (_, path) = job(&shop, &vehicle(&shop).await, 3).await;
     let purchases = format!("{path}/purchases");

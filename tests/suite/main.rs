@@ -88,6 +88,7 @@ mod papers;
 mod people;
 mod prove_history;
 mod prove_power_loss;
+mod purchases;
 mod ranges;
 mod rate_limit;
 mod reference;

@@ -53,7 +53,8 @@ pub async fn update_purchase(
 ///
 /// # Errors
 /// [`PurchaseError::NotFound`](purchases::PurchaseError::NotFound), then
-/// [`PurchaseError::VersionMismatch`](purchases::PurchaseError::VersionMismatch), then those of
+/// [`PurchaseError::VersionMismatch`](purchases::PurchaseError::VersionMismatch), then
+/// [`PurchaseError::AcquisitionLinked`](purchases::PurchaseError::AcquisitionLinked), then those of
 /// [`purchases::prepare_purchase_issue`] and [`purchases::complete_purchase_issue`]. Then
 /// [`VehicleError::CostsFull`](vehicles::VehicleError::CostsFull) if a vehicle has no room for its costs.
 pub async fn issue_purchase(
@@ -65,6 +66,7 @@ pub async fn issue_purchase(
 ) -> Result<Purchase, SaleError> {
     let business = &*by.business;
     let stored = purchases::lock_purchase(store, business.id, id).await?;
+    purchases::refuse_linked(&stored)?;
     let draft = purchases::prepare_purchase_issue(store, business, &stored, issue).await?;
     lock_all(
         store,

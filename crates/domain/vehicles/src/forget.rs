@@ -77,6 +77,12 @@ fn forget_person(vehicle: &mut VehicleDraft, person: &Person) {
             name.clear();
         }
     }
+    // The costs that its purchases bill name their supplier.
+    for row in &mut stock.purchase_cost_data.0 {
+        if person.is_named(&row.supplier) {
+            row.supplier.clear();
+        }
+    }
 }
 
 /// Sections whose words come from lists and registers.
@@ -209,6 +215,17 @@ pub fn forget_person_in_event(vehicle: &mut Value, person: &Person) -> bool {
             && ((linked && always) || ((linked || shown.is_none()) && person.is_named(name)))
         {
             name.clear();
+            changed = true;
+        }
+    }
+    let costs = vehicle
+        .pointer_mut("/data/stock/purchase_cost_data")
+        .and_then(Value::as_array_mut);
+    for row in costs.into_iter().flatten() {
+        if let Some(Value::String(supplier)) = row.get_mut("supplier")
+            && person.is_named(supplier)
+        {
+            supplier.clear();
             changed = true;
         }
     }

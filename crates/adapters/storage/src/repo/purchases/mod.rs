@@ -82,7 +82,7 @@ diesel::table! {
     }
 }
 
-diesel::allow_tables_to_appear_in_same_query!(purchases, businesses);
+diesel::allow_tables_to_appear_in_same_query!(purchases, purchase_vehicles, businesses);
 
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = purchases, check_for_backend(Db))]

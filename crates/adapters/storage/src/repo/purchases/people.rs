@@ -9,9 +9,9 @@ use forecourt_purchases::{
 };
 use serde_json::Value;
 
-use super::super::people::{OF_PURCHASES, PURCHASE, PersonalArea, note_linked};
+use super::super::people::{OF_PURCHASES, PURCHASE, PersonalArea, VEHICLE, note_linked};
 use super::super::session::{Session, Write};
-use super::purchases;
+use super::{purchase_vehicles, purchases};
 use crate::personal::{
     Erasure::{Cleared, Derived, Redacted},
     PersonalTable, held, table,
@@ -60,7 +60,26 @@ impl PersonalArea for Purchases {
     async fn note(&self, session: &mut Session<Write>, business: BusinessId, keys: &mut PersonKeys) -> StoreResult<()> {
         let by = keys.contact().get();
         let sold = purchases::supplier.assume_not_null().eq(by);
-        note_linked!(session, business, keys, PURCHASE, purchases, created, sold).map(drop)
+        note_linked!(session, business, keys, PURCHASE, purchases, created, sold)?;
+        // The vehicles that its lines are for show who was paid.
+        let billed = purchases::table
+            .filter(purchases::business_id.eq(business.get()))
+            .filter(sold)
+            .select(purchases::id);
+        let vehicles: Vec<i64> = purchase_vehicles::table
+            .filter(purchase_vehicles::business_id.eq(business.get()))
+            .filter(purchase_vehicles::purchase.eq_any(billed))
+            .select(purchase_vehicles::vehicle)
+            .distinct()
+            .load(session.conn().await?)
+            .await?;
+        for vehicle in vehicles {
+            // Only leads need the time of a record's creation.
+            session
+                .note_record(business, keys.contact(), VEHICLE, (vehicle, 0))
+                .await?;
+        }
+        Ok(())
     }
 
     fn table(&self) -> &'static str {
