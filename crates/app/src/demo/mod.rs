@@ -5,6 +5,7 @@ mod articles;
 mod bills;
 mod calls;
 mod photos;
+mod purchases;
 mod reviews;
 mod yard;
 
@@ -118,6 +119,7 @@ pub(crate) async fn prepare(
         appointments::load(session, &business, gallery.random, clock).await?;
         articles::load(session, id, now).await?;
         yard::load(session, gallery, &business, clock).await?;
+        purchases::load(session, &business, clock).await?;
         bills::load(session, &business, clock).await?;
         Ok(Demo::Made(token))
     })
@@ -189,10 +191,12 @@ mod tests {
     use std::collections::HashSet;
 
     use forecourt_appointments::AppointmentStatus;
+    use forecourt_billing::BillStatus;
     use forecourt_calls::CallOutcome;
     use forecourt_files::testing::{CopyingPictureMaker, MemoryFileStore};
     use forecourt_invoices::{InvoiceKind, InvoiceStatus};
     use forecourt_orders::OrderStatus;
+    use forecourt_purchases::PurchaseKind;
     use forecourt_vehicles::TestDrive;
 
     use super::*;
@@ -323,6 +327,20 @@ mod tests {
                 "{status:?}"
             );
         }
+        for status in BillStatus::ALL {
+            let found = state.purchases.all().any(|purchase| purchase.content.status == status);
+            assert!(found, "{status:?}");
+        }
+        for kind in PurchaseKind::ALL {
+            let of_kind = state.purchases.all().filter(|purchase| purchase.content.kind == kind);
+            assert!(of_kind.count() > 0, "{kind:?}");
+        }
+        let stock = [StockType::InStock, StockType::ToOrder, StockType::Courtesy];
+        assert!(
+            vehicles()
+                .filter(|vehicle| stock.contains(&vehicle.kind))
+                .all(|vehicle| vehicle.acquisition.is_some())
+        );
         assert!(state.events.is_empty());
         let again = prepared(&database, &clock).await;
         assert!(matches!(again, Demo::ThereAlready { tag } if tag == "demo"));
