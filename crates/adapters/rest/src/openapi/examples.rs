@@ -102,8 +102,11 @@ impl<'a> Examples<'a> {
     fn answers(&self, envelope: &Value) -> BTreeMap<String, Value> {
         let name = referred(envelope).unwrap_or(DOCUMENT);
         let example = self.named(name);
-        let data = &self.resolved(envelope)["properties"]["data"];
+        let members = &self.resolved(envelope)["properties"];
+        let data = &members["data"];
         let (record, suffix) = match referred(&data["items"]) {
+            // A whole list has no page.
+            Some(record) if members["meta"].is_null() => (record, "All"),
             Some(record) => (record, "List"),
             None => (referred(data).unwrap_or(name), ""),
         };
@@ -255,6 +258,8 @@ fn plain(schema: &Value) -> Value {
         false.into()
     } else if allows_type(schema.get("type"), "integer") || allows_type(schema.get("type"), "number") {
         1.into()
+    } else if schema["format"] == "date" {
+        "2026-01-01".into()
     } else {
         "".into()
     }
