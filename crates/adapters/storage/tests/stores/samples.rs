@@ -271,6 +271,8 @@ pub(crate) fn a_car() -> VehicleDraft {
         reservation: Reservations::default(),
         sale: None,
         offer: AppraisalOffer::default(),
+        acquisition: None,
+        stock_number: None,
     }
 }
 

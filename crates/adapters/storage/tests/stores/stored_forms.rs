@@ -237,8 +237,12 @@ fn no_form_lacks_a_field() {
         reservation,
         sale,
         offer,
+        acquisition,
+        stock_number,
     } = pinned(form!("vehicle"));
     assert_set(&registration);
+    assert_set(&acquisition);
+    assert_set(&stock_number);
     assert_set(&owner);
     assert_set(&parent);
     assert_set(&tags);
