@@ -301,19 +301,20 @@ impl PurchaseStore for Session<Write> {
     ) -> StoreResult<Option<Purchase>> {
         // A second purchase of the same number waits here.
         self.lock_counters(business).await?;
-        let row: Option<PurchaseRow> = purchases::table
+        // By the number alone, which few purchases share: a supplier may have sent many.
+        let rows: Vec<PurchaseRow> = purchases::table
             .filter(purchases::business_id.eq(business.get()))
             .filter(purchases::supplier_key.assume_not_null().eq(key))
-            .filter(purchases::supplier.assume_not_null().eq(supplier.get()))
             .filter(purchases::kind.eq(PurchaseKind::Cost.name()))
             .filter(purchases::status.ne_all([BillStatus::Cancelled.name(), BillStatus::Credited.name()]))
             .filter(purchases::id.ne(except.map_or(0, PurchaseId::get)))
-            .order(purchases::id)
-            .limit(1)
+            .order((purchases::supplier_key, purchases::id))
             .select(PurchaseRow::as_select())
-            .get_optional(self.conn().await?)
+            .load(self.conn().await?)
             .await?;
-        row.map(Purchase::try_from).transpose()
+        let found: Vec<Purchase> = rows.into_iter().map(Purchase::try_from).collect::<StoreResult<_>>()?;
+        let of_supplier = |purchase: &Purchase| purchase.content.supplier == Some(supplier);
+        Ok(found.into_iter().find(of_supplier))
     }
 
     async fn insert_purchase(
