@@ -133,7 +133,7 @@ async fn each_fault_names_its_field(engine: Engine) {
             json!({"type": "viewing", "start": start, "vehicle": 999_999}),
             "vehicle",
         ),
-        (json!({"type": "viewing", "start": start, "deal": 1}), "deal"),
+        (json!({"type": "viewing", "start": start, "deal": 987_654}), "deal"),
         (json!({"type": "viewing", "start": start, "site": 99}), "site"),
         (json!({"type": "viewing", "start": start, "staff": [99]}), "staff.0"),
         (

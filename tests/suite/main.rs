@@ -40,6 +40,7 @@ mod cors;
 mod crash;
 mod cursors;
 mod database_faults;
+mod deals;
 
 mod demo;
 mod doctor;

@@ -106,6 +106,10 @@ async fn marked(shop: &Shop) -> Marked {
     });
     send(api, "call", "/2.0/calls", &call).await;
 
+    let deal =
+        json!({"contact": id, "notes": telling(), "delivery": {"address": telling()}, "finance": {"reference": NAME}});
+    send(api, "deal", "/2.0/deals", &deal).await;
+
     let review = json!({"name": NAME.to_uppercase(), "review": telling(), "rating": 5});
     send(api, "review", "/2.0/reviews", &review).await;
     Marked {
@@ -146,6 +150,7 @@ async fn an_export_has_every_section(engine: Engine) {
         assert_eq!(section(name).len(), 1, "{name}: {}", export[name]);
         &section(name)[0]
     };
+    assert_eq!(one("deals")["contact"], who.id);
     let lead = one("leads");
     assert_eq!(
         lead["messages"],
@@ -223,6 +228,7 @@ async fn an_export_shows_what_the_key_may_read(engine: Engine) {
         ("documents", "vehicle-documents:read"),
         ("orders", "orders:read"),
         ("purchases", "purchases:read"),
+        ("deals", "deals:read"),
         ("calls", "calls:read"),
         ("appointments", "appointments:read"),
         ("reviews", "reviews:read"),

@@ -3,6 +3,7 @@
 use forecourt_appointments::AppointmentError;
 use forecourt_blogs::ArticleError;
 use forecourt_dealership::{Database, Session};
+use forecourt_deals::DealError;
 use forecourt_invoices::InvoiceError;
 use forecourt_kernel::StoreError;
 use forecourt_leads::LeadError;
@@ -49,6 +50,7 @@ impl UnitError for SaleError {
     fn store_error(&self) -> Option<&StoreError> {
         match self {
             Self::Invoice(error) => error.store_error(),
+            Self::Deal(error) => error.store_error(),
             Self::Order(error) => error.store_error(),
             Self::Purchase(error) => error.store_error(),
             Self::Vehicle(error) => error.store_error(),
@@ -56,7 +58,7 @@ impl UnitError for SaleError {
     }
 }
 
-unit_errors!(LeadError ArticleError InvoiceError OrderError PurchaseError VehicleError AppointmentError);
+unit_errors!(LeadError ArticleError DealError InvoiceError OrderError PurchaseError VehicleError AppointmentError);
 
 /// Runs `work` in a transaction and commits it. Runs it again, a bounded number of times, if it conflicts with another one.
 ///

@@ -46,6 +46,8 @@ fn record(path: &str) -> Value {
         json!({"type": "appraisal"})
     } else if path.contains("/login/") {
         json!({"login": true, "email": "#"})
+    } else if path.starts_with("/2.0/deals/") {
+        json!({"contact": "@/2.0/contacts", "vehicle": "@for-sale", "price": 9_000})
     } else if path.ends_with("/finance-invoice") {
         json!({"finance": {"provider": "@/2.0/contacts", "amount": 100},
             "lines": [{"type": "vehicle", "vehicle": "@for-sale", "gross": 9_000}]})

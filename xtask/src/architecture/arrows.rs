@@ -57,11 +57,11 @@ fn domain_may_depend(from: &str, to: &str) -> bool {
         // This crate names all stores together.
         ("dealership", _) => true,
         ("listings", "vehicles") | ("jobs", "files") | ("vehicles", "files" | "invoices") => true,
-        ("contacts" | "vehicles" | "invoices" | "orders" | "purchases" | "sales", "billing") => true,
+        ("contacts" | "vehicles" | "invoices" | "orders" | "purchases" | "deals" | "sales", "billing") => true,
         // A call makes leads and moves them, as a listing follows its vehicle.
         ("calls", "leads") => true,
         // The use cases that span these areas.
-        ("sales", "vehicles" | "invoices" | "orders" | "purchases" | "jobs") => true,
+        ("sales", "vehicles" | "files" | "invoices" | "orders" | "purchases" | "jobs" | "deals" | "leads") => true,
         (_, to) => matches!(to, "kernel" | "html" | "accounts" | "print" | "reference"),
     }
 }

@@ -8,6 +8,7 @@ use forecourt_billing::{CreditNumber, DealId, InvoiceId, InvoiceNumber, OrderId,
 use forecourt_blogs::ArticleStatus;
 use forecourt_calls::{CallDirection, CallOutcome};
 use forecourt_contacts::WholeText;
+use forecourt_deals::DealStage;
 use forecourt_invoices::{InvoiceKind, InvoiceStatus, Overdue, StatusChoice as InvoiceStatusChoice};
 use forecourt_jobs::JobStatus;
 use forecourt_kernel::{
@@ -268,6 +269,7 @@ kinds! {
     ArticleStatus => ArticleStatus { named::<Self>(), |query, name, _| query.parsed(name) }
     CallDirection => CallDirection { named::<Self>(), |query, name, _| query.parsed(name) }
     CallOutcome => CallOutcome { named::<Self>(), |query, name, _| query.parsed(name) }
+    DealStage => DealStage { named::<Self>(), |query, name, _| query.parsed(name) }
     AppointmentStatus => AppointmentStatus { named::<Self>(), |query, name, _| query.parsed(name) }
     ReviewStatus => ReviewStatus { named::<Self>(), |query, name, _| query.parsed(name) }
     DeliveryStatus => DeliveryStatus {

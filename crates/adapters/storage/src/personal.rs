@@ -98,7 +98,7 @@ pub const EVENTS: &[Held] = &[
     withheld("blog", "written for publication", Erasure::Redacted),
     held("appointment", "appointments", Erasure::Redacted),
     held("purchase", "purchases", Erasure::Redacted),
-    withheld("deal", "of an area to come: none is recorded", Erasure::Redacted),
+    held("deal", "deals", Erasure::Redacted),
     withheld("vehicle_job", "work on a vehicle of the dealership", Erasure::Redacted),
 ];
 

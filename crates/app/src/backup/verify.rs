@@ -488,6 +488,7 @@ async fn read_each(database: &dyn Database, business: BusinessId) -> Vec<(&'stat
         .map(drop);
     let reviews = session.reviews(business, &Default::default(), &page).await.map(drop);
     let calls = session.calls(business, &Default::default(), &page).await.map(drop);
+    let deals = session.deals(business, &Default::default(), &page).await.map(drop);
     let appointments = session
         .appointments(business, &Default::default(), &page)
         .await
@@ -506,6 +507,7 @@ async fn read_each(database: &dyn Database, business: BusinessId) -> Vec<(&'stat
         ("articles", articles),
         ("reviews", reviews),
         ("calls", calls),
+        ("deals", deals),
         ("appointments", appointments),
         ("webhooks", webhooks),
         ("events", events),

@@ -113,6 +113,8 @@ pub enum ShownRecord {
     Invoice(InvoiceId),
     /// An order.
     Order(OrderId),
+    /// A deal, by its id.
+    Deal(i64),
 }
 
 /// A request with an idempotency key, which is carried out once even if it arrives several times.

@@ -94,7 +94,7 @@ forecourt_kernel::fields! {
     /// Id of the vehicle that it concerns.
     vehicle: i64 => Option<VehicleId>;
     /// Id of the deal that it belongs to.
-    deal: Option<i64> => Option<i64>, rule names_a_deal;
+    deal: Option<i64> => Option<i64>;
     /// The staff users who take part, at most 10.
     staff: StaffList => Vec<StaffId>;
     /// Its beginning, epoch seconds. A new start alone keeps the duration.
@@ -144,14 +144,6 @@ fn is_not_cancelled(status: &Field<AppointmentStatus>, _: &Rules<'_>) -> Invalid
     match status.value() {
         Some(AppointmentStatus::Cancelled) => InvalidValue::here("is set by POST /appointments/{id}/cancel"),
         _ => InvalidValue::default(),
-    }
-}
-
-/// Refuses every deal: no business has one yet.
-fn names_a_deal(deal: &Field<Option<i64>>, _: &Rules<'_>) -> InvalidValue {
-    match deal.value() {
-        Some(_) => InvalidValue::here("names no deal of this business"),
-        None => InvalidValue::default(),
     }
 }
 

@@ -68,6 +68,11 @@ pub async fn validate_appointment_references(
     {
         faults.add("vehicle", "names no vehicle of this business");
     }
+    if let Some(Some(deal)) = changes.deal.value()
+        && !store.is_deal_known(business, *deal).await?
+    {
+        faults.add("deal", "names no deal of this business");
+    }
     Ok(faults)
 }
 

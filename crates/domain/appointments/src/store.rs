@@ -182,6 +182,9 @@ pub trait AppointmentReader: Send {
     /// Returns the contact of a lead, if it has one, or `None` if the business has no lead with that id.
     async fn contact_of_lead(&mut self, business: BusinessId, lead: LeadId) -> StoreResult<Option<Option<ContactId>>>;
 
+    /// Returns `true` if the business has the deal.
+    async fn is_deal_known(&mut self, business: BusinessId, deal: i64) -> StoreResult<bool>;
+
     /// Returns the name and mark by which people know a vehicle, or `None` if the business has no such vehicle or it was deleted.
     async fn vehicle_title(&mut self, business: BusinessId, vehicle: VehicleId) -> StoreResult<Option<String>>;
 

@@ -27,6 +27,8 @@ pub struct MemoryAppointments {
     contacts: BTreeMap<ContactId, (BusinessId, Visitor)>,
     leads: BTreeMap<LeadId, (BusinessId, Option<ContactId>, Version)>,
     vehicles: BTreeMap<VehicleId, (BusinessId, String)>,
+    /// The deals that businesses have.
+    pub deals: BTreeSet<(BusinessId, i64)>,
     last_id: i64,
 }
 
@@ -173,6 +175,10 @@ impl<S: HoldsAppointments> AppointmentReader for S {
         Ok(known
             .filter(|(owner, ..)| *owner == business)
             .map(|(_, contact, _)| *contact))
+    }
+
+    async fn is_deal_known(&mut self, business: BusinessId, deal: i64) -> StoreResult<bool> {
+        Ok(self.held_appointments().deals.contains(&(business, deal)))
     }
 
     async fn vehicle_title(&mut self, business: BusinessId, vehicle: VehicleId) -> StoreResult<Option<String>> {

@@ -281,6 +281,7 @@ pub struct AgreementPatch {
 struct Facts {
     contacts: Vec<BilledContact>,
     vehicles: BTreeMap<VehicleId, BilledVehicle>,
+    is_deal_known: bool,
 }
 
 impl AgreementChanges {
@@ -334,6 +335,10 @@ impl AgreementChanges {
                     read.into_iter().map(|vehicle| (vehicle.id, vehicle)).collect()
                 }
             },
+            is_deal_known: match self.deal.value() {
+                Some(&deal) => store.deal_exists(business, DealId::new(deal)).await?,
+                None => false,
+            },
         })
     }
 }
@@ -350,6 +355,11 @@ impl AgreementPatch {
     /// Returns `true` if the changes give lines or part exchanges, on which the amounts depend.
     pub const fn changes_lines(&self) -> bool {
         !matches!(self.changes.lines, Field::Absent)
+    }
+
+    /// Returns the deal that the changes name.
+    pub fn deal(&self) -> Option<DealId> {
+        self.changes.deal.value().copied().map(DealId::new)
     }
 
     /// Returns the vehicles of the vehicle lines that the changes give.
@@ -434,7 +444,9 @@ impl AgreementPatch {
         note_wrong("terms", terms, &mut faults);
         note_wrong("notes", notes, &mut faults);
         match deal {
-            Field::Value(_) => faults.add_within("deal", InvalidValue::here("names no deal of this business")),
+            Field::Value(_) if !facts.is_deal_known => {
+                faults.add_within("deal", InvalidValue::here("names no deal of this business"));
+            }
             deal => note_wrong("deal", deal, &mut faults),
         }
         faults.into()

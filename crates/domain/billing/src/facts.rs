@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use forecourt_kernel::{BusinessId, ContactId, Money, StoreResult, VehicleId};
 
-use crate::{Party, VatRate, VatScheme};
+use crate::{DealId, Party, VatRate, VatScheme};
 
 /// A contact that a document is for.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -76,4 +76,9 @@ pub trait BillingReader: Send {
 
     /// Returns the vehicles among `ids`, in any order.
     async fn billed_vehicles(&mut self, business: BusinessId, ids: &[VehicleId]) -> StoreResult<Vec<BilledVehicle>>;
+
+    /// Returns `true` if the business has the deal. A store without deals has none.
+    async fn deal_exists(&mut self, _business: BusinessId, _deal: DealId) -> StoreResult<bool> {
+        Ok(false)
+    }
 }

@@ -29,6 +29,7 @@ mod facts;
 mod forget;
 mod ids;
 mod line;
+mod loan;
 mod mails;
 mod number;
 mod part_exchange;
@@ -57,6 +58,7 @@ pub use line::{
     BillLine, LineChanges, LineFacts, LineKind, LineSide, MAX_LINES, NominalCode, SentKind, cut, read_lines,
     sum_faults, with_settlements,
 };
+pub use loan::{Instalments, Loan, annuity, minor_units};
 pub use mails::MAILS;
 pub use number::{CreditNumber, InvoiceNumber, NotANumber, OrderNumber, PurchaseCreditNumber, PurchaseNumber};
 pub use part_exchange::{

@@ -344,18 +344,19 @@ pub enum LineSide {
     Sales,
     /// What the dealership is billed: products, adjustments and costs.
     Purchases,
-    /// What a deal adds to its vehicle: products and adjustments.
-    Extras,
+    /// What a deal adds to its vehicle, which it sells by a line of its own: products and adjustments. They may add up to less
+    /// than 0.
+    Extras(Option<VehicleId>),
 }
 
 impl LineSide {
     fn refusal(self, kind: SentKind) -> Option<&'static str> {
         match (self, kind) {
-            (Self::Sales | Self::Extras, SentKind::Cost) => Some("must not be cost, which only purchases have"),
+            (Self::Sales | Self::Extras(_), SentKind::Cost) => Some("must not be cost, which only purchases have"),
             (Self::Purchases, SentKind::Vehicle) => {
                 Some("must not be vehicle: POST /vehicles/{id}/acquisition buys a vehicle")
             }
-            (Self::Extras, SentKind::Vehicle) => Some("must not be vehicle: the deal's vehicle has its own line"),
+            (Self::Extras(_), SentKind::Vehicle) => Some("must not be vehicle: the deal's vehicle has its own line"),
             _ => None,
         }
     }
@@ -385,6 +386,10 @@ pub fn read_lines(sent: Vec<LineChanges>, facts: LineFacts<'_>) -> Result<Vec<Bi
         .iter()
         .filter(|line| line.kind == Field::Value(SentKind::Vehicle))
         .filter_map(|line| line.vehicle.value().copied().map(VehicleId::new))
+        .chain(match facts.side {
+            LineSide::Extras(vehicle) => vehicle,
+            LineSide::Sales | LineSide::Purchases => None,
+        })
         .collect();
     let mut seen = BTreeSet::new();
     let mut read = Vec::with_capacity(sent.len());
@@ -395,7 +400,7 @@ pub fn read_lines(sent: Vec<LineChanges>, facts: LineFacts<'_>) -> Result<Vec<Bi
             Err(wrong) => faults.add_within(&at.to_string(), wrong),
         }
     }
-    if faults.is_empty() {
+    if faults.is_empty() && !matches!(facts.side, LineSide::Extras(_)) {
         faults.add_within("", sum_faults(&read));
     }
     if faults.is_empty() { Ok(read) } else { Err(faults) }

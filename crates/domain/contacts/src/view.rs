@@ -469,6 +469,10 @@ pub struct ContactExport<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>, required = false))]
     purchases: Option<Vec<Box<RawValue>>>,
+    /// The deals of the contact. Absent without deals:read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>, required = false))]
+    deals: Option<Vec<Box<RawValue>>>,
     /// The appointments of the contact. Absent without appointments:read.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>, required = false))]
@@ -531,7 +535,7 @@ pub struct ExportedEvent {
 }
 
 /// The parts of an export, each with the scope that reading it needs.
-const SECTIONS: [(&str, Scope); 17] = [
+const SECTIONS: [(&str, Scope); 18] = [
     ("leads", Scope::LeadsRead),
     ("notes", Scope::ContactNotesRead),
     ("leads.messages", Scope::LeadMessagesRead),
@@ -544,6 +548,7 @@ const SECTIONS: [(&str, Scope); 17] = [
     ("invoices", Scope::InvoicesRead),
     ("orders", Scope::OrdersRead),
     ("purchases", Scope::PurchasesRead),
+    ("deals", Scope::DealsRead),
     ("appointments", Scope::AppointmentsRead),
     ("calls", Scope::CallsRead),
     ("documents", Scope::VehicleDocumentsRead),
@@ -581,6 +586,7 @@ impl<'a> ContactExport<'a> {
             invoices: section(Scope::InvoicesRead),
             orders: section(Scope::OrdersRead),
             purchases: section(Scope::PurchasesRead),
+            deals: section(Scope::DealsRead),
             appointments: section(Scope::AppointmentsRead),
             calls: section(Scope::CallsRead),
             documents: section(Scope::VehicleDocumentsRead),

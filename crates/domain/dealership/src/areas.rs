@@ -52,9 +52,10 @@ areas! {
     forecourt_files reads [FileReader] writes [FileRegister], HoldsFiles::held_files as files: MemoryFileRegister;
     forecourt_invoices reads [InvoiceReader, ContactInvoiceReader] writes [InvoiceStore], HoldsInvoices::held_invoices as invoices: MemoryInvoices;
     forecourt_orders reads [OrderReader, ContactOrderReader] writes [OrderStore], HoldsOrders::held_orders as orders: MemoryOrders;
+    forecourt_deals reads [DealReader, ContactDealReader] writes [DealStore], HoldsDeals::held_deals as deals: MemoryDeals;
     forecourt_purchases reads [PurchaseReader, ContactPurchaseReader] writes [PurchaseStore],
         HoldsPurchases::held_purchases as purchases: MemoryPurchases;
-    forecourt_sales reads [AcquisitionReader] writes [SaleStore];
+    forecourt_sales reads [AcquisitionReader] writes [SaleStore, SaleDeletionStore];
     forecourt_jobs reads [JobReader] writes [JobStore], HoldsJobs::held_jobs as jobs: MemoryJobs;
     forecourt_listings reads [ListingReader] writes [ListingStore], HoldsListings::held_listings as listings: MemoryListings;
     forecourt_calls reads [CallReader, ContactCallReader] writes [CallStore], HoldsCalls::held_calls as calls: MemoryCalls;

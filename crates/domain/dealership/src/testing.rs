@@ -10,20 +10,22 @@ use std::{
 use async_trait::async_trait;
 use forecourt_accounts::Business;
 use forecourt_accounts::testing::{HoldsAccounts, MemoryAccounts};
-use forecourt_billing::{BilledContact, BilledVehicle, BillingReader};
+use forecourt_billing::{BilledContact, BilledVehicle, BillingReader, DealId};
 use forecourt_contacts::{
     Contact, ContactDraft, ContactMailReader, ContactReader as _, ContactStore as _, WaitingMail,
 };
+use forecourt_deals::{DealDeposit, DealReader as _, DealSurroundings};
 use forecourt_files::FileName;
 use forecourt_jobs::{apply_boards, remove_jobs};
 use forecourt_kernel::testing::{HoldsEvents, MemoryEvents};
 use forecourt_kernel::{
-    BusinessId, ContactId, Epoch, EventHold, Mail, MailOutbox, PendingMail, StoreError, StoreResult, Timestamp,
+    BusinessId, ContactId, Epoch, EventHold, LeadId, Mail, MailOutbox, PendingMail, StoreError, StoreResult, Timestamp,
     VehicleId, fold,
 };
-use forecourt_leads::{Lead, LeadDraft, LeadStore as _};
+use forecourt_leads::{Lead, LeadDraft, LeadReader as _, LeadStore as _};
+use forecourt_orders::OrderReader as _;
 use forecourt_vehicles::{
-    Vehicle, VehicleDraft, VehicleFollower, VehicleReader as _, VehicleStatus, VehicleStore as _,
+    ReservationMaker, Vehicle, VehicleDraft, VehicleFollower, VehicleReader as _, VehicleStatus, VehicleStore as _,
 };
 
 pub use crate::areas::memory::MemoryRecords;
@@ -352,6 +354,43 @@ impl BillingReader for MemorySession {
             billed.extend(self.vehicle(business, id).await?.as_ref().map(BilledVehicle::from));
         }
         Ok(billed)
+    }
+
+    async fn deal_exists(&mut self, business: BusinessId, deal: DealId) -> StoreResult<bool> {
+        Ok(self.deal(business, deal).await?.is_some())
+    }
+}
+
+#[async_trait]
+impl DealSurroundings for MemorySession {
+    async fn deposits_paid(&mut self, business: BusinessId, contacts: &[ContactId]) -> StoreResult<Vec<DealDeposit>> {
+        let deposits = self.paid_deposits(business, contacts).await?;
+        let paid = deposits.into_iter().map(|deposit| DealDeposit {
+            contact: deposit.customer,
+            vehicle: deposit.vehicle,
+            paid: deposit.paid,
+        });
+        Ok(paid.collect())
+    }
+
+    async fn reserved_by_deals(
+        &mut self,
+        business: BusinessId,
+        vehicles: &[VehicleId],
+    ) -> StoreResult<Vec<(VehicleId, DealId)>> {
+        let mut reserved = Vec::new();
+        for &id in vehicles {
+            let vehicle = self.vehicle(business, id).await?;
+            let current = vehicle.and_then(|vehicle| vehicle.content.reservation.current);
+            if let Some(ReservationMaker::Deal(deal)) = current.and_then(|current| current.made_by) {
+                reserved.push((id, deal));
+            }
+        }
+        Ok(reserved)
+    }
+
+    async fn is_lead_known(&mut self, business: BusinessId, lead: LeadId) -> StoreResult<bool> {
+        Ok(self.lead(business, lead).await?.is_some())
     }
 }
 

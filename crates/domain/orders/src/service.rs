@@ -167,6 +167,31 @@ pub async fn draft_order(
     Ok(order)
 }
 
+/// Returns an agreement without lines or customer, with the business's defaults for orders.
+pub fn blank_agreement(business: &Business, today: Date) -> Agreement {
+    Agreement::blank(business, &defaults(business, today))
+}
+
+/// Drafts the order of an agreement that was made elsewhere. Records order.created.
+///
+/// # Errors
+/// [`OrderError::Invalid`]; [`OrderError::Store`].
+pub async fn draft_from_agreement(
+    store: &mut dyn OrderStore,
+    clock: &dyn Clock,
+    business: &Business,
+    agreement: Agreement,
+) -> Result<Order, OrderError> {
+    let now = clock.now();
+    let order = store
+        .insert_order(business.id, OrderContent::draft(agreement), now)
+        .await?;
+    let shown = show(store, business, &order).await?;
+    validate_size(&shown)?;
+    record(store, business.id, EventName::OrderCreated, None, &order, shown, now).await?;
+    Ok(order)
+}
+
 /// Changes an order: a draft in everything, an issued one in its notes, reference, last day and salesperson. Records order.updated
 /// if anything changed.
 ///

@@ -1,7 +1,9 @@
 //! The errors of the use cases.
 
+use forecourt_deals::DealError;
 use forecourt_invoices::InvoiceError;
 use forecourt_kernel::{StoreError, ValidationErrors};
+use forecourt_leads::LeadError;
 use forecourt_orders::OrderError;
 use forecourt_purchases::PurchaseError;
 use forecourt_vehicles::VehicleError;
@@ -21,6 +23,20 @@ pub enum SaleError {
     /// Of a vehicle.
     #[error(transparent)]
     Vehicle(#[from] VehicleError),
+    /// Of a deal.
+    #[error(transparent)]
+    Deal(#[from] DealError),
+}
+
+/// The failure of a change to a deal's lead.
+impl From<LeadError> for SaleError {
+    fn from(error: LeadError) -> Self {
+        match error {
+            LeadError::Store(error) => error.into(),
+            LeadError::Invalid(errors) => errors.into(),
+            other => StoreError::Other(other.into()).into(),
+        }
+    }
 }
 
 impl From<StoreError> for SaleError {

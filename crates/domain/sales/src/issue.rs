@@ -4,13 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use forecourt_accounts::{Business, Caller};
 use forecourt_billing::{Agreement, Payment, PaymentKind, sum};
-use forecourt_invoices::{self as invoices, DraftInvoice, Invoice, InvoiceId, Issue, Numbered, Settlement};
+use forecourt_deals::{self as deals, DealId};
+use forecourt_invoices::{
+    self as invoices, DraftInvoice, Invoice, InvoiceId, InvoiceKind, Issue, Numbered, Settlement,
+};
 use forecourt_kernel::{Clock, ContactId, Money, Target, VehicleId};
 use forecourt_orders as orders;
 use forecourt_vehicles::{
     self as vehicles, InvoicedSale, Reservation, SaleInvoice, TransitionError, Vehicle, VehicleError,
 };
 
+use crate::deals::{adopt_invoice, lock_deals_of, lose_vehicle, step_issued};
 use crate::exchange::take_part_exchanges;
 use crate::{SaleError, SaleStore};
 
@@ -26,7 +30,7 @@ pub async fn create_invoice(
 ) -> Result<Invoice, SaleError> {
     if draft.issue.is_some() {
         // Before the counters, which a new draft locks.
-        lock_all(store, &by.business, draft.vehicles()).await?;
+        lock_all(store, &by.business, draft.vehicles(), draft.deal()).await?;
     }
     let invoice = invoices::draft_invoice(store, clock, by, draft).await?;
     match &draft.issue {
@@ -53,8 +57,10 @@ pub async fn issue_invoice(
     let agreement = prepared.draft.content.agreement.clone();
     let exchanged = agreement.part_exchanges.iter().filter_map(|exchange| exchange.vehicle);
     let concerned: BTreeSet<VehicleId> = agreement.sold_vehicles().chain(exchanged).collect();
-    lock_all(store, business, concerned).await?;
+    lock_vehicles(store, business, concerned).await?;
     let sold = lock_billable(store, business, &agreement).await?;
+    let named = agreement.deal.filter(|_| matters_to_deals(&prepared));
+    let concerned = lock_deals_of(store, business.id, sold.iter().map(|vehicle| vehicle.id), named).await?;
     if let Some(customer) = agreement.customer {
         for vehicle in &sold {
             if let Some(deposit) = vehicles::reservation_of(vehicle, customer).and_then(|found| found.invoice) {
@@ -62,6 +68,15 @@ pub async fn issue_invoice(
             }
         }
     }
+    let own = concerned.iter().find(|deal| Some(deal.id) == named);
+    let own = match own {
+        Some(own) => adopt_invoice(store, clock, business.id, own, prepared.draft.id).await?,
+        None => None,
+    };
+    let own = match own {
+        Some(own) => Some(deals::freeze_deposit(store, business.id, own).await?),
+        None => None,
+    };
     let number = store.next_invoice_number(business.id).await?;
     let mut settlement = Settlement::default();
     if let Some(customer) = agreement.customer {
@@ -98,11 +113,40 @@ pub async fn issue_invoice(
             vehicles::sell_by_invoice(store, clock, business, vehicle, sale).await?;
         }
     }
+    if let Some(own) = &own {
+        let paid = invoice.content.payments.last().filter(|_| issue.payment.is_some());
+        let paid = paid.map(|payment| payment.amount);
+        step_issued(store, clock, business.id, own, &invoice, paid).await?;
+    }
+    let others: Vec<_> = concerned.into_iter().filter(|deal| Some(deal.id) != named).collect();
+    for vehicle in agreement.sold_vehicles() {
+        if agreement.customer.is_some() {
+            lose_vehicle(store, clock, business.id, &others, vehicle, agreement.customer).await?;
+        }
+    }
     Ok(invoice)
 }
 
-/// Locks these vehicles in the order of their ids.
+/// Returns `true` unless a draft is the finance of another invoice, or a deposit: these are no invoices of a deal.
+const fn matters_to_deals(prepared: &Numbered) -> bool {
+    matches!(prepared.draft.content.kind, InvoiceKind::Sale | InvoiceKind::General)
+}
+
+/// Locks these vehicles in the order of their ids, then the open deals about them and `deal`.
 pub(crate) async fn lock_all(
+    store: &mut dyn SaleStore,
+    business: &Business,
+    ids: impl IntoIterator<Item = VehicleId>,
+    deal: Option<DealId>,
+) -> Result<(), SaleError> {
+    let ids: BTreeSet<VehicleId> = ids.into_iter().collect();
+    lock_vehicles(store, business, ids.iter().copied()).await?;
+    lock_deals_of(store, business.id, ids, deal).await?;
+    Ok(())
+}
+
+/// Locks these vehicles in the order of their ids.
+pub(crate) async fn lock_vehicles(
     store: &mut dyn SaleStore,
     business: &Business,
     ids: impl IntoIterator<Item = VehicleId>,

@@ -12,6 +12,7 @@ use serde::Deserialize;
 
 use crate::{
     SaleError, SaleStore,
+    deals::{adopt_invoice, lock_deals},
     issue::{lock_all, lock_billable},
     issue_invoice,
 };
@@ -144,13 +145,17 @@ pub async fn convert_order(
     if stored.content.status != OrderStatus::Issued {
         return Err(OrderError::InvalidStatus(stored.content.status).into());
     }
-    if conversion.issue {
+    let named = stored.content.agreement.deal;
+    if conversion.issue || named.is_some() {
         // Before the counters, which a new draft locks.
-        lock_all(store, business, stored.content.agreement.sold_vehicles()).await?;
+        lock_all(store, business, stored.content.agreement.sold_vehicles(), named).await?;
     }
     let Conversion { issue, date, payment } = conversion;
     let agreement = taken_over(&stored.content.agreement, date.unwrap_or_else(|| clock.now().date()));
     let mut invoice = invoices::draft_from_order(store, clock, by, stored.id, agreement).await?;
+    for deal in lock_deals(store, business.id, named).await? {
+        adopt_invoice(store, clock, business.id, &deal, invoice.id).await?;
+    }
     if issue {
         let issue = Issue {
             payment,

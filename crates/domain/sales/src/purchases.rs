@@ -9,7 +9,7 @@ use forecourt_kernel::{Clock, Date, JobId, Money, StoreError, Target, VehicleId}
 use forecourt_purchases::{self as purchases, NewPurchaseCredit, Purchase, PurchaseId, PurchaseKind, PurchasePatch};
 use forecourt_vehicles::{self as vehicles, BilledCost};
 
-use crate::{SaleError, SaleStore, issue::lock_all};
+use crate::{SaleError, SaleStore, issue::lock_vehicles};
 
 /// Drafts a purchase, and issues it if the caller wants that.
 ///
@@ -23,7 +23,7 @@ pub async fn create_purchase(
 ) -> Result<Purchase, SaleError> {
     if draft.issue.is_some() {
         // Before the counters, which a new draft locks.
-        lock_all(store, &by.business, draft.vehicles()).await?;
+        lock_vehicles(store, &by.business, draft.vehicles()).await?;
     }
     let purchase = purchases::draft_purchase(store, clock, by, draft).await?;
     match &draft.issue {
@@ -68,7 +68,7 @@ pub async fn issue_purchase(
     let stored = purchases::lock_purchase(store, business.id, id).await?;
     purchases::refuse_linked(&stored)?;
     let draft = purchases::prepare_purchase_issue(store, business, &stored, issue).await?;
-    lock_all(
+    lock_vehicles(
         store,
         business,
         purchases::vehicle_costs(&draft).map(|(vehicle, _)| vehicle),
@@ -99,7 +99,7 @@ pub async fn credit_purchase(
     let business = &*by.business;
     let stored = purchases::lock_purchase(store, business.id, id).await?;
     purchases::refuse_linked(&stored)?;
-    lock_all(
+    lock_vehicles(
         store,
         business,
         purchases::vehicle_costs(&stored).map(|(vehicle, _)| vehicle),

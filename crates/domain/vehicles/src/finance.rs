@@ -1,6 +1,7 @@
 //! The finance example of an advert (decisions §7, after the FCA's CONC 3.5.5R).
 
 use forecourt_accounts::FinanceSettings;
+use forecourt_billing::{Instalments, Loan, annuity, minor_units};
 use forecourt_kernel::Money;
 use serde::Serialize;
 
@@ -80,13 +81,18 @@ pub fn example(price: Money, terms: &FinanceSettings) -> Option<FinanceExample> 
     let balloon = share(price, &terms.final_payment_percent)?;
     let credit = price.minor().checked_sub(deposit)?;
     let agreement = Agreement {
-        credit,
-        balloon,
-        term: terms.term,
+        loan: Loan {
+            credit,
+            balloon,
+            term: terms.term,
+        },
         admin_fee: terms.admin_fee.minor(),
         option_fee: terms.option_purchase_fee.minor(),
     };
-    let payments = agreement.payments(monthly_force(percentage(&terms.apr)?))?;
+    if agreement.admin_fee < 0 || agreement.option_fee < 0 {
+        return None;
+    }
+    let payments = agreement.loan.instalments(percentage(&terms.apr)?)?;
 
     let others = terms.term.checked_sub(1)?;
     let repaid = payments
@@ -117,56 +123,26 @@ pub fn example(price: Money, terms: &FinanceSettings) -> Option<FinanceExample> 
     })
 }
 
-/// The amount lent and its terms; amounts are in minor units.
+/// The loan of an example, with its fees, in minor units.
 struct Agreement {
-    credit: i64,
-    balloon: i64,
-    term: u32,
+    loan: Loan,
     admin_fee: i64,
     option_fee: i64,
 }
 
-/// The instalments, in minor units.
-#[derive(Clone, Copy)]
-struct Payments {
-    first: i64,
-    monthly: i64,
-}
-
 impl Agreement {
-    /// Returns the instalments that repay the credit at `force`; `None` if there are none.
-    fn payments(&self, force: f64) -> Option<Payments> {
-        let lent = (1..=MAX_CREDIT).contains(&self.credit) && self.balloon <= self.credit;
-        if !lent || self.term == 0 || self.admin_fee < 0 || self.option_fee < 0 {
-            return None;
-        }
-        let months = f64::from(self.term);
-        let annuity = annuity(force, months);
-        let owed = self.credit as f64 - self.balloon as f64 * (-force * months).exp();
-        let exact = owed / annuity;
-        // Many instalments that are rounded up may exceed a small credit.
-        [exact.round(), exact.floor()].into_iter().find_map(|monthly| {
-            let first = monthly + (owed - monthly * annuity) * force.exp();
-            let payments = Payments {
-                first: minor_units(first)?,
-                monthly: minor_units(monthly)?,
-            };
-            (payments.first > 0 && payments.monthly > 0).then_some(payments)
-        })
-    }
-
     /// Returns the yearly effective rate, as a fraction, at which all payments, `total` in sum, have the present value of the
     /// credit.
-    fn annual_rate(&self, payments: Payments, total: i64) -> f64 {
-        let months = f64::from(self.term);
+    fn annual_rate(&self, payments: Instalments, total: i64) -> f64 {
+        let months = f64::from(self.loan.term);
         let with_first = (payments.first - payments.monthly) as f64 + self.admin_fee as f64;
-        let with_last = self.balloon as f64 + self.option_fee as f64;
+        let with_last = self.loan.balloon as f64 + self.option_fee as f64;
         let worth = |force: f64| {
             payments.monthly as f64 * annuity(force, months)
                 + with_first * (-force).exp()
                 + with_last * (-force * months).exp()
         };
-        let credit = self.credit as f64;
+        let credit = self.loan.credit as f64;
         // The present value falls as the force rises. At force 0 it is the total, which is never less than the credit. Nothing is
         // paid before the end of the first month, so it is at most the credit at the force that turns the credit into the total
         // in one month.
@@ -186,26 +162,8 @@ impl Agreement {
 /// The highest yearly rate that is meaningful for an agreement, in percent.
 const MAX_RATE: f64 = 1_000.0;
 
-/// Maximum credit, in minor units, for which floating point computes the first payment to the penny.
-const MAX_CREDIT: i64 = 10_000_000_000_000;
-
 /// Number of bisections, enough to find any force to the last significant bit: the widest range is below 64.
 const BISECTIONS: u32 = 64;
-
-/// Returns the monthly force of interest of an APR in percent, which is ln(1 + monthly rate). With it the monthly rate is (1 +
-/// apr)^(1/12) − 1 (decisions §7), and rates near 0 lose no digits.
-fn monthly_force(apr: f64) -> f64 {
-    (apr / 100.0).ln_1p() / 12.0
-}
-
-/// Returns the present value of a payment of 1 at the end of each month.
-fn annuity(force: f64, months: f64) -> f64 {
-    if force == 0.0 {
-        months
-    } else {
-        -(-force * months).exp_m1() / force.exp_m1()
-    }
-}
 
 /// Reads a percentage of the settings, from 0.
 fn percentage(text: &str) -> Option<f64> {
@@ -220,14 +178,6 @@ fn share(price: Money, percent: &str) -> Option<i64> {
     const WHOLE: i128 = 100_000_000;
     let millionths = minor_units(percentage(percent)? * 1e6)?;
     i64::try_from((i128::from(price.minor()) * i128::from(millionths) + WHOLE / 2) / WHOLE).ok()
-}
-
-/// Rounds to the nearest whole number, if floating point represents it exactly.
-fn minor_units(amount: f64) -> Option<i64> {
-    const LIMIT: f64 = (1_u64 << f64::MANTISSA_DIGITS) as f64;
-    let rounded = amount.round();
-    #[expect(clippy::cast_possible_truncation, reason = "a whole number within the limit")]
-    (rounded.abs() <= LIMIT).then_some(rounded as i64)
 }
 
 #[cfg(test)]
@@ -420,7 +370,7 @@ mod tests {
             (price, with_fees(terms("9.9", 48, "10", "0"), -1, 0)),
             (price, with_fees(terms("9.9", 48, "10", "0"), i64::MAX, i64::MAX)),
             (Money::from_minor(i64::MAX), terms("9.9", 48, "0", "0")),
-            (Money::from_minor(MAX_CREDIT + 1), terms("9.9", 48, "0", "0")),
+            (Money::from_minor(Loan::MAX_CREDIT + 1), terms("9.9", 48, "0", "0")),
             (Money::from_minor(i64::MIN), terms("9.9", 48, "10", "0")),
         ];
         for (price, terms) in refused {
@@ -497,7 +447,7 @@ mod tests {
 
         #[test]
         fn no_settings_panic(
-            price in prop_oneof![any::<i64>(), 1..=MAX_CREDIT],
+            price in prop_oneof![any::<i64>(), 1..=Loan::MAX_CREDIT],
             term in prop_oneof![any::<u32>(), 1_u32..1_000],
             fees in (-10_000_000..i64::MAX / 4, 0_i64..10_000_000),
             apr in percent(),

@@ -4,6 +4,7 @@ mod appointments;
 mod blogs;
 mod calls;
 mod contacts;
+mod deals;
 mod events;
 mod invoices;
 mod jobs;
@@ -60,6 +61,7 @@ pub(crate) const AREAS: &[Area] = &[
     invoices::AREA,
     orders::AREA,
     purchases::AREA,
+    deals::AREA,
     jobs::AREA,
     listings::AREA,
     calls::AREA,

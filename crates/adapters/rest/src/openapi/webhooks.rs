@@ -138,7 +138,10 @@ impl Data {
             Some(record) => {
                 let mut example = (record.example)();
                 // Calls have a schema of their own for this.
-                if matches!(record.resource, "invoice" | "order" | "purchase" | "appointment") {
+                if matches!(
+                    record.resource,
+                    "invoice" | "order" | "purchase" | "appointment" | "deal"
+                ) {
                     forecourt_kernel::add_changed(None, &mut example);
                 }
                 Self {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use async_trait::async_trait;
 use diesel::prelude::*;
-use forecourt_billing::{Agreement, BilledContact, BilledVehicle, BillingReader};
+use forecourt_billing::{Agreement, BilledContact, BilledVehicle, BillingReader, DealId};
 use forecourt_contacts::Contact;
 use forecourt_kernel::{BusinessId, ContactId, Date, Money, Range, StoreResult, VehicleId, fold};
 use forecourt_vehicles::Vehicle;
@@ -38,6 +38,10 @@ impl<M: Mode> BillingReader for Session<M> {
             .await?;
         let billed = |row| Ok(BilledVehicle::from(&Vehicle::try_from(row)?));
         rows.into_iter().map(billed).collect()
+    }
+
+    async fn deal_exists(&mut self, business: BusinessId, deal: DealId) -> StoreResult<bool> {
+        super::deals::exists(self, business, deal).await
     }
 }
 

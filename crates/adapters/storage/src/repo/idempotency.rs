@@ -5,7 +5,7 @@ use diesel::prelude::*;
 use forecourt_accounts::{IdempotencyKey, IdempotencyStore, KeyUse, KeyedRequest, Shown, ShownRecord, StoredResponse};
 use forecourt_kernel::{BoxError, BusinessId, ContactId, StoreError, StoreResult, Timestamp};
 
-use super::people::{APPOINTMENT, CALL, INVOICE, JOB, LEAD, ORDER, VEHICLE};
+use super::people::{APPOINTMENT, CALL, DEAL, INVOICE, JOB, LEAD, ORDER, VEHICLE};
 use super::session::{Session, Write};
 use crate::error::other;
 use crate::models::AnswerRow;
@@ -88,6 +88,7 @@ impl IdempotencyStore for Session<Write> {
             Some(ShownRecord::Job(id)) => (Some(JOB), Some(id.get())),
             Some(ShownRecord::Invoice(id)) => (Some(INVOICE), Some(id.get())),
             Some(ShownRecord::Order(id)) => (Some(ORDER), Some(id.get())),
+            Some(ShownRecord::Deal(id)) => (Some(DEAL), Some(id)),
         };
         let fingerprint = keyed_fingerprint(self.dependencies.cipher()?, fingerprint.as_bytes()).to_vec();
         let row = AnswerRow {

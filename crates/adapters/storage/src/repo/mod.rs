@@ -38,6 +38,7 @@ mod blogs;
 mod calls;
 mod cell;
 mod contacts;
+mod deals;
 mod deletion_queue;
 mod deletions;
 mod diagnosis;
@@ -87,5 +88,6 @@ const OWNED_TABLES: &[&[owned::OwnedTable]] = &[
     orders::OWNED_TABLES,
     purchases::OWNED_TABLES,
     calls::OWNED_TABLES,
+    deals::OWNED_TABLES,
     files::OWNED_TABLES,
 ];

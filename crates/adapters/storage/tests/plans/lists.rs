@@ -10,6 +10,8 @@ use forecourt_calls::testing::a_full_call;
 use forecourt_calls::{CallContent, CallDirection, CallFilter, CallOutcome};
 use forecourt_contacts::{ContactFilter, WholeText};
 use forecourt_dealership::ReadSession;
+use forecourt_deals::testing::a_full_deal;
+use forecourt_deals::{DealContent, DealFilter, DealStage};
 use forecourt_invoices::testing::a_draft_sale;
 use forecourt_invoices::{InvoiceFilter, InvoiceId, InvoiceKind, InvoiceStatus, Overdue};
 use forecourt_jobs::testing::a_job;
@@ -47,7 +49,8 @@ both_engines!(
     purchases,
     calls,
     jobs,
-    appointments
+    appointments,
+    deals
 );
 
 /// The indexes of moments by which lists are filtered.
@@ -820,6 +823,80 @@ async fn appointments(installation: Installation) {
     ];
     let statements = about(&tables);
     assert!(statements.len() > 9, "{statements:?}");
+    for statement in statements {
+        no_scan(&statement, &explain(&installation, &statement).await);
+    }
+}
+
+async fn deals(installation: Installation) {
+    let (installation, business) = listening(installation).await;
+    let mut session = installation.begin().await;
+    for number in 0..9 {
+        let deal = DealContent {
+            external_id: number.to_string().try_into().unwrap(),
+            ..a_full_deal()
+        };
+        session.insert_deal(business, deal, at(number)).await.unwrap();
+    }
+    session.commit().await.unwrap();
+    let DealFilter {
+        site: _,
+        reference: _,
+        stage: _,
+        open: _,
+        contact: _,
+        lead: _,
+        vehicle: _,
+        staff: _,
+        source: _,
+        provider: _,
+        external_id: _,
+        order: _,
+        invoice: _,
+        created: _,
+        updated: _,
+    } = DealFilter::default();
+    let cases: Vec<Case<DealFilter>> = vec![
+        case::<DealFilter>(&[], |filter| filter.site = Some(SiteId::new(0))),
+        case::<DealFilter>(&["deals_reference"], |filter| filter.reference = Some(1)),
+        case::<DealFilter>(&[], |filter| filter.stage = Some(DealStage::Begin)),
+        case::<DealFilter>(&[], |filter| filter.open = Some(true)),
+        case::<DealFilter>(&["deals_contact"], |filter| filter.contact = Some(ContactId::new(1))),
+        case::<DealFilter>(&["deals_lead"], |filter| filter.lead = Some(LeadId::new(1))),
+        case::<DealFilter>(&["deals_vehicle"], |filter| filter.vehicle = Some(VehicleId::new(1))),
+        case::<DealFilter>(&[], |filter| filter.staff = Some(StaffId::new(1))),
+        case::<DealFilter>(&[], |filter| filter.source = Some(LeadChannel::Api)),
+        case::<DealFilter>(&["deals_provider"], |filter| filter.provider = Some("Desk".to_owned())),
+        case::<DealFilter>(&["deals_external_id", "deals_reported"], |filter| {
+            filter.external_id = Some("1".to_owned());
+        }),
+        case::<DealFilter>(&["deals_order"], |filter| filter.order = Some(OrderId::new(1))),
+        case::<DealFilter>(&["deals_invoice"], |filter| filter.invoice = Some(InvoiceId::new(1))),
+        case::<DealFilter>(&[], |filter| filter.created = lately()),
+        case::<DealFilter>(&[], |filter| filter.updated = lately()),
+    ];
+    let list: List<DealFilter> = List {
+        index: "deals_list",
+        tables: &["deals"],
+        read: read!(|reader, business, filter: DealFilter, request| reader.deals(business, filter, request)),
+    };
+    list.check(&installation, business, &cases).await;
+
+    overheard();
+    let mut reader = installation.read().await;
+    let none = forecourt_deals::DealId::new(0);
+    reader.contact_deals(business, ContactId::new(1), none).await.unwrap();
+    reader.reserved_by_deals(business, &[VehicleId::new(1)]).await.unwrap();
+    drop(reader);
+    let mut session = installation.begin().await;
+    session.deal_reported_as(business, "Desk", "1").await.unwrap();
+    session
+        .open_deals_of_vehicle(business, VehicleId::new(1))
+        .await
+        .unwrap();
+    session.commit().await.unwrap();
+    let statements = about(&["deals"]);
+    assert!(statements.len() > 2, "{statements:?}");
     for statement in statements {
         no_scan(&statement, &explain(&installation, &statement).await);
     }

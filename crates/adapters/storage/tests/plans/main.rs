@@ -684,6 +684,8 @@ fn no_scan(statement: &str, plan: &str) {
         "purchases",
         "purchase_vehicles",
         "purchase_credits",
+        "deals",
+        "deal_contacts",
         "counters",
     ] {
         let on_sqlite = plan.lines().any(|line| line.trim() == format!("SCAN {table}"));

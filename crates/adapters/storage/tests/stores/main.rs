@@ -15,6 +15,7 @@ mod blogs;
 mod calls;
 mod contacts;
 mod crowd;
+mod deals;
 mod deliveries;
 mod events;
 mod fleet;

@@ -11,6 +11,7 @@ use forecourt_billing::Agreement;
 use forecourt_blogs::{ArticleBody, ArticleHead, Publication};
 use forecourt_calls::CallContent;
 use forecourt_contacts::ContactDraft;
+use forecourt_deals::DealContent;
 use forecourt_invoices::InvoiceContent;
 use forecourt_jobs::{JobContent, JobOutline};
 use forecourt_leads::LeadDraft;
@@ -70,6 +71,7 @@ async fn documents_are_stored_in_their_pinned_form(installation: Installation) {
     let (head, body): (ArticleHead, ArticleBody) = (pinned(form!("article_head")), pinned(form!("article_body")));
     let review: ReviewContent = pinned(form!("review"));
     let call: CallContent = pinned(form!("call"));
+    let deal: DealContent = pinned(form!("deal"));
     let appointment: AppointmentContent = pinned(form!("appointment"));
     let drive: TestDriveContent = pinned(form!("drive"));
     let document: VehicleDocumentContent = pinned(form!("document"));
@@ -93,6 +95,7 @@ async fn documents_are_stored_in_their_pinned_form(installation: Installation) {
         .await
         .unwrap()
         .id;
+    let stored_deal = session.insert_deal(id, deal.clone(), at(0)).await.unwrap().id;
     let stored_call = session.insert_call(id, call.clone(), at(0)).await.unwrap().id;
     let stored_appointment = session
         .insert_appointment(id, appointment.clone(), None, at(0))
@@ -125,6 +128,7 @@ async fn documents_are_stored_in_their_pinned_form(installation: Installation) {
         ("purchases", "document", form!("purchase")),
         ("reviews", "document", form!("review")),
         ("calls", "document", form!("call")),
+        ("deals", "document", form!("deal")),
         ("appointments", "document", form!("appointment")),
         ("vehicle_drives", "document", form!("drive")),
         ("vehicle_documents", "document", form!("document")),
@@ -170,6 +174,7 @@ async fn documents_are_stored_in_their_pinned_form(installation: Installation) {
     assert_eq!((article.head, article.body), (head, body));
     let found = reader.review(id, stored_review).await.unwrap().unwrap();
     assert_eq!((found.content, found.data), (review, data));
+    assert_eq!(reader.deal(id, stored_deal).await.unwrap().unwrap().content, deal);
     assert_eq!(reader.call(id, stored_call).await.unwrap().unwrap().content, call);
     let found = reader.appointment(id, stored_appointment).await.unwrap().unwrap();
     assert_eq!(found.content, appointment);

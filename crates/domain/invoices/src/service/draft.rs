@@ -1,9 +1,9 @@
 //! Drafts, and changes of invoices (areas §10.2).
 
 use forecourt_accounts::{Business, Caller};
-use forecourt_billing::{Agreement, AgreementPatch, BillingReader, InvoiceId, OrderId, merge};
+use forecourt_billing::{Agreement, AgreementPatch, BillingReader, DealId, InvoiceId, OrderId, merge};
 use forecourt_kernel::{
-    Clock, EventName, Field, InvalidValue, StoreResult, Target, Timestamp, ValidationErrors, VehicleId,
+    Clock, Date, EventName, Field, InvalidValue, StoreResult, Target, Timestamp, ValidationErrors, VehicleId,
 };
 
 use super::{Ledger, lock_invoice, validate_size};
@@ -25,6 +25,11 @@ impl DraftInvoice {
     /// Returns the vehicles of the vehicle lines.
     pub fn vehicles(&self) -> impl Iterator<Item = VehicleId> {
         self.patch.sold_vehicles()
+    }
+
+    /// Returns the deal that it belongs to.
+    pub fn deal(&self) -> Option<DealId> {
+        self.patch.deal()
     }
 }
 
@@ -86,6 +91,26 @@ pub async fn draft_invoice(
         content.is_due_date_chosen = true;
     }
     validate_due_date(&content)?;
+    Ledger { store, business, now }.insert(content).await
+}
+
+/// Returns an agreement without lines or customer, with the business's defaults for invoices.
+pub fn blank_agreement(business: &Business, today: Date) -> Agreement {
+    Agreement::blank(business, &defaults(business, today))
+}
+
+/// Drafts the invoice of an agreement that was made elsewhere. Records invoice.created.
+///
+/// # Errors
+/// [`InvoiceError::Invalid`]; [`InvoiceError::Store`].
+pub async fn draft_from_agreement(
+    store: &mut dyn InvoiceStore,
+    clock: &dyn Clock,
+    business: &Business,
+    agreement: Agreement,
+) -> Result<Invoice, InvoiceError> {
+    let content = InvoiceContent::draft(agreement, due_days(business));
+    let now = clock.now();
     Ledger { store, business, now }.insert(content).await
 }
 

@@ -21,8 +21,8 @@ pub use self::{
     credit::{credit_in_full, credit_invoice, transfer_deposit},
     deposit::raise_deposit,
     draft::{
-        DraftInvoice, InvoicePatch, cancel_invoice, draft_from_order, draft_invoice, update_invoice, validate_changes,
-        validate_new,
+        DraftInvoice, InvoicePatch, blank_agreement, cancel_invoice, draft_from_agreement, draft_from_order,
+        draft_invoice, update_invoice, validate_changes, validate_new,
     },
     finance::create_finance_invoice,
     issue::{Numbered, Settlement, complete_issue, prepare_issue},

@@ -6,6 +6,7 @@ use forecourt_appointments::{AppointmentId, FullAppointment};
 use forecourt_calls::{CallId, FullCall};
 use forecourt_contacts::{self as contacts, ContactExport};
 use forecourt_dealership::ReadSession;
+use forecourt_deals::{DealId, FullDeal};
 use forecourt_invoices::{FullInvoice, InvoiceId};
 use forecourt_kernel::{
     ContactId, Cursor, EventSequence, LeadId, PageRequest, Position, Projection, Scope, VehicleId, View,
@@ -40,8 +41,8 @@ pub(super) fn operations() -> Declared<Vec<Operation>> {
 ///
 /// Answers a data subject's access request with one document. It has the record with all its notes, its follow-blocks, linked
 /// leads with their messages and notes, and vehicles. It also has test drives with their signatures, reservations, sales,
-/// invoices, orders, purchases, appointments, calls, documents, reviews under the contact's name, mails that wait to be sent to it,
-/// and past events. Data that the key may not read is left out, and named in `omitted`.
+/// invoices, orders, purchases, deals, appointments, calls, documents, reviews under the contact's name, mails that wait to be sent
+/// to it, and past events. Data that the key may not read is left out, and named in `omitted`.
 #[utoipa::path(get, path = "/2.0/contacts/{id}/export", tag = "contacts", security(("bearer" = ["contacts:read"])),
     params(IdParameter, FieldsParameter),
     responses((status = 200, description = "All that is held", body = Envelope<ContactExport<'static>>),
@@ -102,6 +103,7 @@ enum Section {
     Invoices,
     Orders,
     Purchases,
+    Deals,
     Appointments,
     Calls,
     Documents,
@@ -112,7 +114,7 @@ enum Section {
 
 impl Section {
     /// The sections that are not part of another.
-    const ALL: [Self; 15] = [
+    const ALL: [Self; 16] = [
         Self::Notes,
         Self::Leads,
         Self::Vehicles,
@@ -122,6 +124,7 @@ impl Section {
         Self::Invoices,
         Self::Orders,
         Self::Purchases,
+        Self::Deals,
         Self::Appointments,
         Self::Calls,
         Self::Documents,
@@ -144,6 +147,7 @@ impl Section {
             Self::Invoices => &["invoices"],
             Self::Orders => &["orders"],
             Self::Purchases => &["purchases"],
+            Self::Deals => &["deals"],
             Self::Appointments => &["appointments"],
             Self::Calls => &["calls"],
             Self::Documents => &["documents"],
@@ -340,6 +344,12 @@ impl Export {
                 let business = &call.caller.business;
                 let shown = forecourt_purchases::show_purchases(session.as_mut(), business, purchases).await?;
                 part(last, shown.iter().map(FullPurchase::from))
+            }
+            Section::Deals => {
+                let deals = session.contact_deals(business, contact, DealId::new(after)).await?;
+                let last = deals.last().map(|deal| deal.id.get());
+                let shown = forecourt_deals::show_deals(session.as_mut(), business, deals).await?;
+                part(last, shown.iter().map(FullDeal::from))
             }
             Section::Appointments => {
                 let after = AppointmentId::new(after);

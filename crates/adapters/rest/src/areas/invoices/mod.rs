@@ -307,6 +307,7 @@ impl From<SaleError> for ApiError {
             SaleError::Order(error) => error.into(),
             SaleError::Purchase(error) => error.into(),
             SaleError::Vehicle(error) => error.into(),
+            SaleError::Deal(error) => error.into(),
         }
     }
 }

@@ -4,6 +4,7 @@ use forecourt_billing::InvoiceId;
 use forecourt_dealership::Session;
 use forecourt_invoices::{self as invoices, CreditChanges, FullInvoice, NewPayment, PaymentChanges, ReversalChanges};
 use forecourt_kernel::{Target, ValidationErrors};
+use forecourt_sales as sales;
 
 use super::{id::IdParameter, shown};
 use crate::{
@@ -50,7 +51,7 @@ async fn pay_invoice(call: Call) -> Result<Reply, ApiError> {
     let command = payment(&call).await;
     call.write(command, async |session: &mut dyn Session, payment| {
         let id: Target<InvoiceId> = call.target(Code::INVOICE_NOT_FOUND)?;
-        let invoice = invoices::pay_invoice(session, call.clock().as_ref(), &call.caller, id, &payment).await?;
+        let invoice = sales::pay_invoice(session, call.clock().as_ref(), &call.caller, id, &payment).await?;
         call.ok(&shown(session, &call.caller.business, &invoice).await?)
     })
     .await
@@ -76,7 +77,7 @@ async fn reverse_invoice_payment(call: Call) -> Result<Reply, ApiError> {
         let payment = call.second_id::<forecourt_kernel::VehicleId>(Code::PAYMENT_NOT_FOUND);
         let payment = payment.map_or(0, forecourt_kernel::VehicleId::get);
         let clock = call.clock().as_ref();
-        let invoice = invoices::reverse_payment(session, clock, &call.caller, id, payment, &reversal).await?;
+        let invoice = sales::reverse_payment(session, clock, &call.caller, id, payment, &reversal).await?;
         call.ok(&shown(session, &call.caller.business, &invoice).await?)
     })
     .await

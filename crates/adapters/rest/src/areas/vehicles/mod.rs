@@ -304,7 +304,7 @@ async fn delete_vehicle(call: Call) -> Result<Reply, ApiError> {
     let reply = call.write(Ok(()), async |session: &mut dyn Session, ()| {
         let vehicle: Target<VehicleId> = call.target(Code::VEHICLE_NOT_FOUND)?;
         let id = vehicle.id;
-        let files = vehicles::delete_vehicle(session, call.clock().as_ref(), &call.caller, vehicle).await?;
+        let files = forecourt_sales::delete_vehicle(session, call.clock().as_ref(), &call.caller, vehicle).await?;
         gone.replace(files);
         Reply::deleted(id.get())
     });

@@ -82,7 +82,7 @@ async fn sell_vehicle(call: Call) -> Result<Reply, ApiError> {
         let clock = call.clock().as_ref();
         let vehicle = match create_invoice {
             true => sales::sell_with_invoice(session, clock, &call.caller, id, sale).await?,
-            false => vehicles::sell_vehicle(session, clock, &call.caller, id, sale).await?,
+            false => sales::sell_vehicle(session, clock, &call.caller, id, sale).await?,
         };
         call.ok(&vehicle)
     })

@@ -427,6 +427,10 @@ impl<M: Mode> AppointmentReader for Session<M> {
         }
     }
 
+    async fn is_deal_known(&mut self, business: BusinessId, deal: i64) -> StoreResult<bool> {
+        super::deals::exists(self, business, forecourt_billing::DealId::new(deal)).await
+    }
+
     async fn vehicle_title(&mut self, business: BusinessId, vehicle: VehicleId) -> StoreResult<Option<String>> {
         let choice = VehicleChoice::Id(vehicle);
         let found = LeadReader::stock_vehicle(self, business, &choice).await?;

@@ -290,6 +290,9 @@ pub(in super::super) const OF_ORDERS: &str = "substr(events.name, 1, 6) = 'order
 /// The condition that an event is about a purchase: word for word that of the index `events_of_purchase`.
 pub(in super::super) const OF_PURCHASES: &str = "substr(events.name, 1, 9) = 'purchase.'";
 
+/// The condition that an event is about a deal: word for word that of the index `events_of_deal`.
+pub(in super::super) const OF_DEALS: &str = "substr(events.name, 1, 5) = 'deal.'";
+
 /// The condition that an event is about an appointment: word for word that of the index `events_of_appointment`.
 pub(in super::super) const OF_APPOINTMENTS: &str = "substr(events.name, 1, 12) = 'appointment.'";
 

@@ -16,15 +16,15 @@ use serde_json::Value;
 
 use super::owned::OwnedTable;
 use super::session::{Session, Write};
-use super::{appointments, calls, contacts, invoices, jobs, leads, orders, purchases, reviews, vehicles};
+use super::{appointments, calls, contacts, deals, invoices, jobs, leads, orders, purchases, reviews, vehicles};
 use crate::personal::PersonalTable;
 use crate::statement::{RunQueryDsl, Sql, for_no_key_update};
 
 pub(super) use budget::Budget;
 pub(super) use erasure::{erased_place, nameless_erasure, place as erasure_place};
 pub(super) use log::{
-    OF_APPOINTMENTS, OF_CALLS, OF_CHANGED_LEADS, OF_CONTACTS, OF_INVOICES, OF_ORDERS, OF_PURCHASES, OF_VEHICLE_JOBS,
-    OF_VEHICLES, READ_AT_ONCE,
+    OF_APPOINTMENTS, OF_CALLS, OF_CHANGED_LEADS, OF_CONTACTS, OF_DEALS, OF_INVOICES, OF_ORDERS, OF_PURCHASES,
+    OF_VEHICLE_JOBS, OF_VEHICLES, READ_AT_ONCE,
 };
 
 pub(super) const OWNED_TABLES: &[OwnedTable] = &[
@@ -49,6 +49,7 @@ pub(super) const CALL_OF_LEAD: i32 = 10;
 pub(super) const PURCHASE: i32 = 11;
 pub(super) const APPOINTMENT: i32 = 20;
 pub(super) const JOB: i32 = 21;
+pub(super) const DEAL: i32 = 30;
 
 /// The records of an area that can name a person, in the order in which they are locked.
 const AREAS: &[&dyn PersonalArea] = &[
@@ -60,6 +61,7 @@ const AREAS: &[&dyn PersonalArea] = &[
     &invoices::people::Invoices,
     &orders::people::Orders,
     &purchases::people::Purchases,
+    &deals::people::Deals,
     &vehicles::people::Drives,
     &leads::people::SuggestedLeads,
     &vehicles::people::Documents,
@@ -84,6 +86,7 @@ pub(crate) const TABLES: &[&[PersonalTable]] = &[
     invoices::people::TABLES,
     orders::people::TABLES,
     purchases::people::TABLES,
+    deals::people::TABLES,
     reviews::people::TABLES,
     appointments::people::TABLES,
     calls::people::TABLES,

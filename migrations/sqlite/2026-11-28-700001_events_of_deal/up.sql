@@ -1,0 +1,1 @@
+CREATE INDEX events_of_deal ON events (business_id, record, sequence) WHERE substr(name, 1, 5) = 'deal.';
