@@ -13,6 +13,7 @@ const UNDECLARED: &[&str] = &[
     "names ",
     "no such",
     "must be an appraisal with an offer",
+    "must not be vehicle",
     "is none of the options",
     "telephone number",
     "ISO country code",

@@ -417,7 +417,14 @@ async fn record(
     at: Timestamp,
 ) -> StoreResult<()> {
     let mut data = shown;
-    forecourt_kernel::add_changed(before, &mut data);
+    // Version and time of change always differ (areas §10.0), even within a second.
+    let before = before.cloned().map(|mut before| {
+        if let Some(members) = before.as_object_mut() {
+            members.remove("updated");
+        }
+        before
+    });
+    forecourt_kernel::add_changed(before.as_ref(), &mut data);
     let event = NewEvent {
         name,
         record: deal.id.get(),
