@@ -1,4 +1,5 @@
 //! The use cases of deals on the store in memory.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as tests do")]
 
 use forecourt_accounts::{Business, Caller};
 use forecourt_billing::BilledContact;

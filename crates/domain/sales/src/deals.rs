@@ -276,7 +276,8 @@ pub async fn move_deal(
             complete(store, clock, by, &stored, &others, vehicle).await?;
         }
         DealStage::Declined | DealStage::Fatal => {
-            give_up(store, clock, by, &stored, invoice, vehicle).await?;
+            // It is long, and few moves need it.
+            Box::pin(give_up(store, clock, by, &stored, invoice, vehicle)).await?;
         }
         _ => {}
     }
