@@ -61,7 +61,12 @@ fn domain_may_depend(from: &str, to: &str) -> bool {
         // A call makes leads and moves them, as a listing follows its vehicle.
         ("calls", "leads") => true,
         // The use cases that span these areas.
-        ("sales", "vehicles" | "files" | "invoices" | "orders" | "purchases" | "jobs" | "deals" | "leads") => true,
+        (
+            "sales",
+            "vehicles" | "files" | "invoices" | "orders" | "purchases" | "jobs" | "deals" | "leads" | "stock-book",
+        ) => true,
+        // An entry of the book is computed from the documents that a vehicle was bought and sold by.
+        ("stock-book", "vehicles" | "invoices" | "purchases" | "billing") => true,
         (_, to) => matches!(to, "kernel" | "html" | "accounts" | "print" | "reference"),
     }
 }

@@ -55,6 +55,8 @@ areas! {
     forecourt_deals reads [DealReader, ContactDealReader] writes [DealStore], HoldsDeals::held_deals as deals: MemoryDeals;
     forecourt_purchases reads [PurchaseReader, ContactPurchaseReader] writes [PurchaseStore],
         HoldsPurchases::held_purchases as purchases: MemoryPurchases;
+    forecourt_stock_book reads [StockBookReader, VatReader] writes [StockBookStore],
+        HoldsStockBook::held_stock_book as stock_book: MemoryStockBook;
     forecourt_sales reads [AcquisitionReader] writes [SaleStore, SaleDeletionStore];
     forecourt_jobs reads [JobReader] writes [JobStore], HoldsJobs::held_jobs as jobs: MemoryJobs;
     forecourt_listings reads [ListingReader] writes [ListingStore], HoldsListings::held_listings as listings: MemoryListings;

@@ -24,6 +24,7 @@ use forecourt_kernel::{
 };
 use forecourt_leads::{Lead, LeadDraft, LeadReader as _, LeadStore as _};
 use forecourt_orders::OrderReader as _;
+use forecourt_stock_book::follow_vehicle;
 use forecourt_vehicles::{
     ReservationMaker, Vehicle, VehicleDraft, VehicleFollower, VehicleReader as _, VehicleStatus, VehicleStore as _,
 };
@@ -253,7 +254,7 @@ impl VehicleFollower for MemorySession {
         let is_deleted = vehicle.content.status == VehicleStatus::Deleted;
         let version = (!is_deleted).then_some(vehicle.version);
         self.state.jobs.set_vehicle(business.id, vehicle.id, version);
-        Ok(())
+        follow_vehicle(self, business, vehicle).await
     }
 
     async fn vehicle_created(&mut self, business: &Business, vehicle: &Vehicle, at: Timestamp) -> StoreResult<()> {

@@ -292,5 +292,7 @@ pub async fn undo_acquisition(
             invoices::reverse_part_exchange(store, clock, business, invoice, part_exchange).await?;
         }
     }
-    Ok(vehicles::undo_acquisition(store, clock, business, vehicle).await?)
+    let vehicle = vehicles::undo_acquisition(store, clock, business, vehicle).await?;
+    forecourt_stock_book::keep_entry(store, business, id).await?;
+    Ok(vehicle)
 }

@@ -14,6 +14,7 @@ use forecourt_vehicles::{
     self as vehicles, InvoicedSale, Reservation, SaleInvoice, TransitionError, Vehicle, VehicleError,
 };
 
+use crate::book::{draw_stock_numbers, keep_book};
 use crate::deals::{adopt_invoice, lock_deals_of, lose_vehicle, step_issued};
 use crate::exchange::take_part_exchanges;
 use crate::{SaleError, SaleStore};
@@ -58,7 +59,7 @@ pub async fn issue_invoice(
     let exchanged = agreement.part_exchanges.iter().filter_map(|exchange| exchange.vehicle);
     let concerned: BTreeSet<VehicleId> = agreement.sold_vehicles().chain(exchanged).collect();
     lock_vehicles(store, business, concerned).await?;
-    let sold = lock_billable(store, business, &agreement).await?;
+    let mut sold = lock_billable(store, business, &agreement).await?;
     let named = agreement.deal.filter(|_| matters_to_deals(&prepared));
     let concerned = lock_deals_of(store, business.id, sold.iter().map(|vehicle| vehicle.id), named).await?;
     if let Some(customer) = agreement.customer {
@@ -77,6 +78,7 @@ pub async fn issue_invoice(
         Some(own) => Some(deals::freeze_deposit(store, business.id, own).await?),
         None => None,
     };
+    draw_stock_numbers(store, business, &mut prepared.draft.content.agreement, &mut sold).await?;
     let number = store.next_invoice_number(business.id).await?;
     let mut settlement = Settlement::default();
     if let Some(customer) = agreement.customer {
@@ -124,6 +126,10 @@ pub async fn issue_invoice(
             lose_vehicle(store, clock, business.id, &others, vehicle, agreement.customer).await?;
         }
     }
+    keep_book(store, business, &invoice, |vehicle| {
+        agreement.sold_vehicles().any(|sold| sold == vehicle)
+    })
+    .await?;
     Ok(invoice)
 }
 

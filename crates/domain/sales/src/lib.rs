@@ -1,10 +1,11 @@
-//! Sales and purchases: the use cases that span vehicles, orders, invoices, purchases, deals, leads and jobs (areas §10.2 to §10.5,
-//! §10.12).
+//! Sales and purchases: the use cases that span vehicles, orders, invoices, purchases, deals, leads, jobs and the stock book (areas
+//! §10.2 to §10.6, §10.12).
 //!
 //! Locks are taken in the order document, vehicles by id, deals by id, lead; the counters of numbers come last. None of the functions begins, commits
 //! or retries a transaction.
 
 mod acquisition;
+mod book;
 mod deals;
 mod error;
 mod exchange;
@@ -19,9 +20,11 @@ use forecourt_kernel::EventHold;
 use forecourt_leads::LeadStore;
 use forecourt_orders::OrderStore;
 use forecourt_purchases::{PurchaseReader, PurchaseStore};
+use forecourt_stock_book::StockBookStore;
 use forecourt_vehicles::{VehicleDeletionStore, VehicleProcessStore, VehicleReader};
 
 pub use acquisition::{AcquisitionView, acquire_vehicle, read_acquisition, undo_acquisition, validate_acquisition};
+pub use book::{credit_invoice, forget_former_party};
 pub use deals::{
     DealInvoiceChanges, DealOrderChanges, invoice_deal, move_deal, open_deal, order_deal, pay_invoice, reverse_payment,
     update_deal,
@@ -33,14 +36,22 @@ pub use purchases::{create_purchase, credit_purchase, forget_former_supplier, is
 pub(crate) use vehicles::hand_over_locked;
 pub use vehicles::{delete_vehicle, hand_over, sell_vehicle, sell_with_invoice, undo_sale};
 
-/// Stores what a sale or a purchase changes: vehicles, invoices, orders, purchases, jobs, deals and leads.
+/// Stores what a sale or a purchase changes: vehicles, invoices, orders, purchases, jobs, deals, leads and the stock book.
 pub trait SaleStore:
-    VehicleProcessStore + OrderStore + PurchaseStore + JobStore + DealStore + LeadStore + EventHold
+    VehicleProcessStore + OrderStore + PurchaseStore + JobStore + StockBookStore + DealStore + LeadStore + EventHold
 {
 }
 
 impl<S> SaleStore for S where
-    S: VehicleProcessStore + OrderStore + PurchaseStore + JobStore + DealStore + LeadStore + EventHold + ?Sized
+    S: VehicleProcessStore
+        + OrderStore
+        + PurchaseStore
+        + JobStore
+        + StockBookStore
+        + DealStore
+        + LeadStore
+        + EventHold
+        + ?Sized
 {
 }
 

@@ -214,5 +214,9 @@ pub async fn forget_former_supplier(
             }
         }
     }
-    Ok(purchases::forget_former_supplier(store, clock, business, id, before).await?)
+    purchases::forget_former_supplier(store, clock, business, id, before).await?;
+    if let Some(purchase) = store.purchase(business.id, id).await? {
+        forecourt_stock_book::forget_supplier(store, business.id, &purchase).await?;
+    }
+    Ok(())
 }

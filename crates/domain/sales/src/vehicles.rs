@@ -7,6 +7,7 @@ use forecourt_invoices::{self as invoices, Issue, NewInvoice};
 use forecourt_kernel::{BoundedList, Clock, Field, Line, Target, ValidationErrors, VehicleId};
 use forecourt_vehicles::{self as vehicles, SellVehicle, Vehicle, VehicleError};
 
+use crate::book::keep_book;
 use crate::deals::{complete_deals, lock_deals_of, lock_leads, lose_vehicle};
 use crate::{SaleDeletionStore, SaleError, SaleStore, issue_invoice};
 
@@ -123,7 +124,8 @@ pub async fn undo_sale(
         let invoice = vehicle.content.sale.as_ref().and_then(|sale| sale.invoice);
         if let Some(invoice) = invoice.filter(|_| is_live) {
             let reason = Line::new("Sale undone").unwrap_or_default();
-            invoices::credit_in_full(store, clock, business, invoice.id, reason).await?;
+            let (credited, _) = invoices::credit_in_full(store, clock, business, invoice.id, reason).await?;
+            keep_book(store, business, &credited, |_| false).await?;
         }
     }
     Ok(vehicles::undo_sale(store, clock, by, target).await?)

@@ -66,6 +66,7 @@ mod selection;
 mod servers;
 mod session;
 mod size;
+mod stock_book;
 mod vehicles;
 mod webhooks;
 
@@ -87,6 +88,7 @@ const OWNED_TABLES: &[&[owned::OwnedTable]] = &[
     invoices::OWNED_TABLES,
     orders::OWNED_TABLES,
     purchases::OWNED_TABLES,
+    stock_book::OWNED_TABLES,
     calls::OWNED_TABLES,
     deals::OWNED_TABLES,
     files::OWNED_TABLES,

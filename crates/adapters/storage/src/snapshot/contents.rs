@@ -162,7 +162,7 @@ impl Snapshot {
         Ok(proof.is_none_or(|proof| Keyring::from(key.clone()).proves(&proof)))
     }
 
-    /// Returns the faults in the numbers that businesses give out: events, references, invoices, orders, purchases, and the credits of invoices and purchases.
+    /// Returns the faults in the numbers that businesses give out: events, references, invoices, orders, purchases, the credits of invoices and purchases, and the stock book.
     ///
     /// # Errors
     /// As for [`Snapshot::businesses`].
@@ -231,15 +231,18 @@ impl Snapshot {
                 "SELECT number FROM purchase_credits WHERE business_id = {}",
                 business.id
             );
+            let stock_book = format!("SELECT id FROM stock_book WHERE business_id = {}", business.id);
             let mut latest = |kind| self.latest_number(business.id, kind);
             let (latest_order, latest_purchase) = (latest("orders")?, latest("purchases")?);
             let latest_purchase_credit = latest("purchase_credits")?;
+            let latest_entry = latest("stock_book")?;
             for (kind, query, latest) in [
                 ("invoices", invoices, business.invoice_number),
                 ("credit notes", credits, business.credit_number),
                 ("orders", orders, latest_order),
                 ("purchases", purchases, latest_purchase),
                 ("credits of purchases", purchase_credits, latest_purchase_credit),
+                ("stock book", stock_book, latest_entry),
             ] {
                 let mut found: Vec<i64> = self.integers::<1>(&query)?.into_iter().map(|[number]| number).collect();
                 found.sort_unstable();

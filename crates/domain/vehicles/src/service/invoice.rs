@@ -112,6 +112,7 @@ pub async fn sell_by_invoice(
         // Nobody sees the invoice in the vehicle, so this is no change of it.
         let vehicle = Vehicle { content, ..stored };
         store.save_vehicle(business.id, &vehicle).await?;
+        store.vehicle_changed(business, &vehicle, now).await?;
         return Ok(vehicle);
     }
     content.status = match stored.content.status {

@@ -12,6 +12,7 @@ use forecourt_invoices::{
 use forecourt_kernel::{
     BusinessId, ContactId, Date, Page, PageRequest, SiteId, StaffId, StoreResult, Timestamp, VehicleId, Version, fold,
 };
+use forecourt_stock_book::invoice_vat_lines;
 
 use super::billing::{amounts, day, days, folded, link_contacts, link_credits, link_vehicles, retained};
 use super::owned::OwnedTable;
@@ -370,6 +371,7 @@ impl InvoiceStore for Session<Write> {
             .execute(self.conn().await?)
             .await?;
         self.count_later(business, INVOICES, 0).await?;
+        self.keep_vat_lines(business, invoice_vat_lines(invoice)).await?;
         self.link_invoice(business, invoice).await
     }
 

@@ -16,7 +16,9 @@ use serde_json::Value;
 
 use super::owned::OwnedTable;
 use super::session::{Session, Write};
-use super::{appointments, calls, contacts, deals, invoices, jobs, leads, orders, purchases, reviews, vehicles};
+use super::{
+    appointments, calls, contacts, deals, invoices, jobs, leads, orders, purchases, reviews, stock_book, vehicles,
+};
 use crate::personal::PersonalTable;
 use crate::statement::{RunQueryDsl, Sql, for_no_key_update};
 
@@ -87,6 +89,7 @@ pub(crate) const TABLES: &[&[PersonalTable]] = &[
     orders::people::TABLES,
     purchases::people::TABLES,
     deals::people::TABLES,
+    stock_book::TABLES,
     reviews::people::TABLES,
     appointments::people::TABLES,
     calls::people::TABLES,

@@ -15,11 +15,13 @@ use forecourt_purchases::{
     ContactPurchaseReader, LinkedJob, OverduePurchase, Purchase, PurchaseContent, PurchaseFilter, PurchaseKind,
     PurchaseReader, PurchaseStore, set_vehicle_job, supplier_invoice_key, vehicle_cost,
 };
+use forecourt_stock_book::purchase_vat_lines;
 
 use super::billing::{amounts, day, days, link_credits, link_vehicles};
 use super::owned::OwnedTable;
 use super::selection::{RecordKind, Selection};
 use super::session::{Mode, Read, Session, Write};
+use super::stock_book::STOCK_BOOK;
 use super::{Db, contacts, list};
 use crate::error::other;
 use crate::schema::businesses;
@@ -34,8 +36,6 @@ pub(super) const OWNED_TABLES: &[OwnedTable] = &[
 /// The counter of purchases and their numbers, and that of the numbers of their credits.
 const PURCHASES: &str = "purchases";
 const CREDITS: &str = "purchase_credits";
-/// The counter of numbers in the stock book.
-const STOCK_BOOK: &str = "stock_book";
 
 const KIND: RecordKind = RecordKind {
     table: "purchases",
@@ -353,6 +353,7 @@ impl PurchaseStore for Session<Write> {
             .execute(self.conn().await?)
             .await?;
         self.count_later(business, PURCHASES, 0).await?;
+        self.keep_vat_lines(business, purchase_vat_lines(purchase)).await?;
         self.link_purchase(business, purchase).await
     }
 

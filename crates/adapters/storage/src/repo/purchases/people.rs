@@ -7,6 +7,7 @@ use forecourt_kernel::{BusinessId, Person, PersonKeys, StoreResult};
 use forecourt_purchases::{
     PurchaseId, PurchaseReader as _, forget_person_in_purchase, forget_person_in_purchase_event,
 };
+use forecourt_stock_book::forget_supplier;
 use serde_json::Value;
 
 use super::super::people::{OF_PURCHASES, PURCHASE, PersonalArea, VEHICLE, note_linked};
@@ -96,6 +97,9 @@ impl PersonalArea for Purchases {
         let now = session.dependencies.clock.now();
         if let Some(purchase) = session.purchase(business.id, PurchaseId::new(id)).await? {
             forget_person_in_purchase(session, now, business.id, purchase, person).await?;
+        }
+        if let Some(purchase) = session.purchase(business.id, PurchaseId::new(id)).await? {
+            forget_supplier(session, business.id, &purchase).await?;
         }
         Ok(())
     }

@@ -1,0 +1,36 @@
+-- The stock book. The column id is the number in the book; an entry is its document, and the other columns are what lists filter by.
+-- Days are the epoch seconds of their midnight in UTC.
+CREATE TABLE stock_book (
+    business_id   BIGINT NOT NULL REFERENCES businesses (id) ON DELETE CASCADE,
+    id            BIGINT NOT NULL,
+    vehicle       BIGINT NOT NULL,
+    status        TEXT   NOT NULL COLLATE "C",
+    vat_scheme    TEXT   NOT NULL COLLATE "C",
+    complete      BIGINT NOT NULL,
+    purchase_date BIGINT,
+    sale_date     BIGINT,
+    document      TEXT   NOT NULL,
+    PRIMARY KEY (business_id, id)
+);
+
+CREATE INDEX stock_book_list ON stock_book (business_id, id, status, vat_scheme, complete, purchase_date, sale_date);
+CREATE INDEX stock_book_vehicle ON stock_book (business_id, vehicle, id);
+
+-- The lines of issued documents and their credits, added up by what VAT figures tell apart. Amounts are minor units, rates
+-- hundredths of a percent; stock_number is 0 for lines of no vehicle in the stock book.
+CREATE TABLE vat_lines (
+    business_id  BIGINT NOT NULL REFERENCES businesses (id) ON DELETE CASCADE,
+    kind         TEXT   NOT NULL COLLATE "C",
+    document     BIGINT NOT NULL,
+    vat_scheme   TEXT   NOT NULL COLLATE "C",
+    vat_rate     BIGINT NOT NULL,
+    stock_number BIGINT NOT NULL,
+    date         BIGINT NOT NULL,
+    net          BIGINT NOT NULL,
+    vat          BIGINT NOT NULL,
+    gross        BIGINT NOT NULL,
+    PRIMARY KEY (business_id, kind, document, vat_scheme, vat_rate, stock_number)
+);
+
+CREATE INDEX vat_lines_date ON vat_lines (business_id, date, stock_number, net, vat, gross);
+CREATE INDEX vat_lines_stock ON vat_lines (business_id, stock_number, date, gross);
