@@ -4,7 +4,9 @@ use std::convert::Infallible;
 
 use forecourt_accounts::Caller;
 use forecourt_appointments::AppointmentStatus;
-use forecourt_billing::{CreditNumber, DealId, InvoiceId, InvoiceNumber, OrderId, OrderNumber, PurchaseNumber};
+use forecourt_billing::{
+    CreditNumber, DealId, InvoiceId, InvoiceNumber, OrderId, OrderNumber, PurchaseNumber, VatScheme,
+};
 use forecourt_blogs::ArticleStatus;
 use forecourt_calls::{CallDirection, CallOutcome};
 use forecourt_contacts::WholeText;
@@ -19,6 +21,7 @@ use forecourt_orders::{Expired, OrderStatus, OrderStatusChoice};
 use forecourt_purchases::{OverduePurchase, PurchaseKind};
 use forecourt_reference::{LeadChannel, StockType};
 use forecourt_reviews::ReviewStatus;
+use forecourt_stock_book::StockStatus;
 use forecourt_vehicles::{Registration, StatusChoice, VehicleTag};
 use forecourt_webhooks::{DeliveryStatus, Topic};
 use utoipa::{
@@ -286,6 +289,8 @@ kinds! {
     OrderNumber => OrderNumber { <OrderNumber as PartialSchema>::schema(), |query, name, _| query.parsed(name) }
     PurchaseNumber => PurchaseNumber { <PurchaseNumber as PartialSchema>::schema(), |query, name, _| query.parsed(name) }
     PurchaseKind => PurchaseKind { named::<Self>(), |query, name, _| query.parsed(name) }
+    VatScheme => VatScheme { named::<Self>(), |query, name, _| query.parsed(name) }
+    StockStatus => StockStatus { named::<Self>(), |query, name, _| query.parsed(name) }
     InvoiceKind => InvoiceKind { named::<Self>(), |query, name, _| query.parsed(name) }
     InvoiceStatusChoice => InvoiceStatusChoice {
         schemas::words(InvoiceStatus::ALL.map(|status| status.name().to_owned()).into_iter()

@@ -45,6 +45,12 @@ impl Answer {
         self
     }
 
+    /// Returns the same answer as a file of that name.
+    pub(crate) fn named(mut self, name: &str) -> Self {
+        self.reply.filename = Some(name.into());
+        self
+    }
+
     /// Returns the same answer, to be cached under `key` for other callers.
     pub(crate) fn cached_under(mut self, key: AnswerKey) -> Self {
         self.reply.key = Some(key);

@@ -5,7 +5,6 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use forecourt_accounts::Business;
 use forecourt_dealership::Database;
-use forecourt_invoices::InvoiceError;
 use forecourt_kernel::{BoxError, BusinessId, Clock, Date, StoreError};
 use forecourt_orders::OrderError;
 use forecourt_sales::SaleError;
@@ -72,8 +71,8 @@ impl PartyRetention {
         let clock = &*self.clock;
         for (business, id) in invoices {
             if let Some((business, from)) = kept.get(&business).filter(|_| !shutdown.is_requested()) {
-                transact::<_, InvoiceError>(&*self.database, async |session| {
-                    forecourt_invoices::forget_former_party(session, clock, business, id, *from).await
+                transact::<_, SaleError>(&*self.database, async |session| {
+                    forecourt_sales::forget_former_party(session, clock, business, id, *from).await
                 })
                 .await?;
             }

@@ -175,7 +175,7 @@ impl Office<'_> {
                     reason: Line::new("Returned within 14 days").unwrap_or_default(),
                     ..Credit::default()
                 };
-                invoices::credit_invoice(self.session, self.clock, &self.by, invoice.id, credit).await?;
+                sales::credit_invoice(self.session, self.clock, &self.by, invoice.id, credit).await?;
             }
             Turn::PartExchanged | Turn::Paid if due > Money::ZERO => {
                 self.pay(invoice.id, PaymentMethod::BankTransfer, None, date).await?;

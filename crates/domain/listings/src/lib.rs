@@ -48,7 +48,7 @@ pub mod testing;
 
 pub use advert::{Advert, AdvertFacts, WEBSITE, content_hash};
 pub use error::ListingError;
-pub use feeds::{Dealer, Feed, Missing, ReadyFor};
+pub use feeds::{Dealer, Feed, Missing, ReadyFor, write_csv_row};
 pub use forecourt_vehicles::FileAddresses;
 #[cfg(feature = "openapi")]
 pub use schema::ListingSchema;

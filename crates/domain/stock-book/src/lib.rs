@@ -40,9 +40,6 @@ pub enum StockBookError {
     /// The business has no entry of that number.
     #[error("the stock book has no entry {0}")]
     NotFound(i64),
-    /// The request is not valid.
-    #[error(transparent)]
-    Invalid(#[from] forecourt_kernel::ValidationErrors),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),

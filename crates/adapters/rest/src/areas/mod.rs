@@ -16,6 +16,7 @@ pub(crate) mod papers;
 mod purchases;
 mod reference;
 mod reviews;
+mod stock_book;
 mod vehicles;
 mod webhooks;
 
@@ -62,6 +63,7 @@ pub(crate) const AREAS: &[Area] = &[
     orders::AREA,
     purchases::AREA,
     deals::AREA,
+    stock_book::AREA,
     jobs::AREA,
     listings::AREA,
     calls::AREA,

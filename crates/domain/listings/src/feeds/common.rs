@@ -316,6 +316,12 @@ pub(super) fn write_row<S: AsRef<str>>(separator: Separator, cells: &[S], out: &
     let _ = writer.flush();
 }
 
+/// Writes a row of comma-separated cells by RFC 4180. A cell that a spreadsheet would take for a formula gets an apostrophe in
+/// front.
+pub fn write_csv_row<S: AsRef<str>>(cells: &[S], out: &mut Vec<u8>) {
+    write_row(Separator::Comma, cells, out);
+}
+
 /// Returns a cell that no spreadsheet takes for a formula (OWASP, "CSV injection"). Plain numbers stay unchanged. Tab-separated
 /// cells are put on one line.
 fn defused(separator: Separator, cell: &str) -> Cow<'_, str> {

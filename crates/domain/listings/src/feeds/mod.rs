@@ -15,6 +15,7 @@ use forecourt_kernel::Currency;
 use serde_json::Value;
 
 use self::common::Item;
+pub use self::common::write_csv_row;
 
 /// A feed of the listings.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -110,7 +110,7 @@ async fn credit_invoice(call: Call) -> Result<Reply, ApiError> {
     let credit = call.body::<CreditChanges>().await.and_then(|body| Ok(body.read(now)?));
     call.write(credit, async |session: &mut dyn Session, credit| {
         let id: Target<InvoiceId> = call.target(Code::INVOICE_NOT_FOUND)?;
-        let invoice = invoices::credit_invoice(session, call.clock().as_ref(), &call.caller, id, credit).await?;
+        let invoice = sales::credit_invoice(session, call.clock().as_ref(), &call.caller, id, credit).await?;
         call.ok(&shown(session, &call.caller.business, &invoice).await?)
     })
     .await
