@@ -11,7 +11,6 @@ use forecourt_contacts::{
     Address, Contact, ContactDraft, ContactFilter, ContactNote, FullContact, LOGIN_EMAIL_RULE, NewNote, PasswordHash,
     WholeText,
 };
-use forecourt_invoices::InvoiceStore as _;
 use forecourt_invoices::testing::a_draft_sale;
 use forecourt_kernel::testing::Choices;
 use forecourt_kernel::{
@@ -19,7 +18,6 @@ use forecourt_kernel::{
     StoreError, TextFilter, Version, View, fold,
 };
 use forecourt_leads::{FullLead, Lead, LeadDraft, LeadFilter};
-use forecourt_orders::OrderStore as _;
 use forecourt_orders::testing::a_draft_order;
 use forecourt_reference::Catalogue;
 use forecourt_storage::Storage;
