@@ -127,7 +127,9 @@ async fn open_deal(call: Call) -> Result<Reply, ApiError> {
     let body = body(&call, true).await;
     call.write(body, async |session: &mut dyn Session, body| {
         let (clock, precondition) = (call.clock().as_ref(), &call.precondition);
-        match sales::open_deal(session, clock, &call.caller, precondition, body.into_inner()).await? {
+        // It is long, as it may free a car.
+        let opened = sales::open_deal(session, clock, &call.caller, precondition, body.into_inner());
+        match Box::pin(opened).await? {
             Opened::Created(deal) => call.created(&deal),
             Opened::Known(deal) => call.ok(&deal),
         }
@@ -235,7 +237,7 @@ impl PartialSchema for UpdateDealBody {
     fn schema() -> RefOr<Schema> {
         let mut schema = DealChanges::schema();
         if let RefOr::T(Schema::Object(body)) = &mut schema {
-            body.properties.shift_remove("stage");
+            body.properties.swap_remove("stage");
             body.description = Some("Changes to a deal. Only the supplied members change.".to_owned());
         }
         schema

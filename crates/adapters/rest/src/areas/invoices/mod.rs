@@ -215,7 +215,9 @@ async fn issue_invoice(call: Call) -> Result<Reply, ApiError> {
     let issue = call.body::<IssueChanges>().await.and_then(|body| Ok(body.read(now)?));
     call.write(issue, async |session: &mut dyn Session, issue| {
         let id: Target<InvoiceId> = call.target(Code::INVOICE_NOT_FOUND)?;
-        let invoice = sales::issue_invoice(session, call.clock().as_ref(), &call.caller, id, &issue).await?;
+        let issued = sales::issue_invoice(session, call.clock().as_ref(), &call.caller, id, &issue);
+        // It is long.
+        let invoice = Box::pin(issued).await?;
         call.ok(&shown(session, &call.caller.business, &invoice).await?)
     })
     .await
