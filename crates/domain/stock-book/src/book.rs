@@ -396,6 +396,9 @@ fn described(vehicle: &Vehicle) -> StockContent {
 
 #[cfg(test)]
 mod tests {
+    use forecourt_billing::{InvoiceId, InvoiceNumber};
+    use forecourt_kernel::{ContactId, Timestamp, Version};
+
     use super::*;
 
     #[test]
@@ -410,5 +413,77 @@ mod tests {
             let found = margin_vat(VatRate::from_hundredths(2_000), Money::from_minor(margin));
             assert_eq!(found.to_string(), due, "{margin}");
         }
+    }
+    /// Returns the entry of a car that is bought for 10,000.00, whose vehicle is gone, and that these invoices bill.
+    fn entry_of(invoices: &[Invoice]) -> StockContent {
+        let bought = crate::testing::a_stock_entry(1, VehicleId::new(21)).content;
+        let facts = Facts {
+            number: 1,
+            vehicle: None,
+            purchase: None,
+            invoices,
+            buyer: String::new(),
+            rate: VatRate::from_hundredths(2_000),
+        };
+        facts.content(VehicleId::new(21), Some(&bought)).unwrap()
+    }
+
+    fn an_invoice(number: i64, gross: i64, credited: i64) -> Invoice {
+        let mut content = forecourt_invoices::testing::a_draft_sale(ContactId::new(5), VehicleId::new(21));
+        content.status = InvoiceStatus::Issued;
+        if gross == credited {
+            content.status = InvoiceStatus::Credited;
+        }
+        content.agreement.bill_to = Some(Party {
+            name: "Amelia Hart".to_owned(),
+            ..Party::default()
+        });
+        for line in &mut content.agreement.lines {
+            line.vat_scheme = VatScheme::Margin;
+            line.vat_rate = VatRate::ZERO;
+            line.vat = Money::ZERO;
+            line.gross = Money::from_minor(gross);
+            line.net = line.gross;
+            line.credited = Money::from_minor(credited);
+        }
+        Invoice {
+            id: InvoiceId::new(number),
+            number: Some(InvoiceNumber::new(number)),
+            version: Version::FIRST,
+            created: Timestamp::from_epoch_seconds(0),
+            updated: Timestamp::from_epoch_seconds(0),
+            content,
+        }
+    }
+
+    #[test]
+    fn a_margin_is_shown_below_zero_and_has_no_tax_then() {
+        let profit = entry_of(&[an_invoice(1, 1_299_500, 0)]);
+        assert_eq!(profit.status, StockStatus::Sold);
+        assert_eq!(
+            (profit.margin, profit.vat_due),
+            (Some(Money::from_minor(299_500)), Some(Money::from_minor(49_917)))
+        );
+        let loss = entry_of(&[an_invoice(1, 1_299_500, 400_000)]);
+        assert_eq!(
+            (loss.margin, loss.vat_due),
+            (Some(Money::from_minor(-100_500)), Some(Money::ZERO))
+        );
+    }
+
+    #[test]
+    fn what_is_credited_in_full_counts_as_unsold() {
+        let credited = an_invoice(1, 1_299_500, 1_299_500);
+        let unsold = entry_of(std::slice::from_ref(&credited));
+        assert_eq!(
+            (unsold.status, unsold.sale, unsold.margin, unsold.vat_due),
+            (StockStatus::Removed, None, None, None)
+        );
+        let again = entry_of(&[an_invoice(2, 1_100_000, 0), credited]);
+        let sale = again.sale.unwrap();
+        assert_eq!(
+            (sale.number, sale.price),
+            (Some(InvoiceNumber::new(2)), Some(Money::from_minor(1_100_000)))
+        );
     }
 }
