@@ -106,6 +106,7 @@ mod settings;
 mod shutdown;
 mod slow_clients;
 mod small_print;
+mod stock_book;
 mod streaming;
 mod strict;
 mod tenancy;

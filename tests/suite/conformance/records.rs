@@ -108,6 +108,7 @@ fn query(operation: &str) -> &'static str {
         "GET /2.0/reference/tags" => "?resource=lead",
         "GET /2.0/appointments/agenda" => "?from=1767225600&to=1767312000",
         "GET /2.0/appointments/slots" => "?type=viewing",
+        "GET /2.0/reports/vat" => "?from=2026-01-01&to=2026-12-31",
         _ => "",
     }
 }
@@ -120,6 +121,8 @@ enum Origin {
     Vehicle(&'static str),
     /// The number 1, of the part of the record that this operation adds to it.
     Part(&'static str),
+    /// The number in the stock book of a vehicle that was acquired.
+    StockNumber,
     /// One of the words that the path declares.
     Word,
 }
@@ -137,6 +140,7 @@ fn origin(path: &str) -> Option<Origin> {
         "/2.0/invoices/{id}/payments/{payment_id}" => Some(Origin::Part("POST /2.0/invoices/{id}/payments")),
         "/2.0/purchases/{id}/payments/{payment_id}" => Some(Origin::Part("POST /2.0/purchases/{id}/payments")),
         "/2.0/listings/{id}" => Some(Origin::Vehicle("PUT /2.0/vehicles/{id}/channels")),
+        "/2.0/stock-book/{number}" => Some(Origin::StockNumber),
         "/2.0/feeds/{name}" => Some(Origin::Word),
         "/2.0/vehicles/{id}/jobs/{job_id}/stages/{stage_id}" => {
             Some(Origin::Part("POST /2.0/vehicles/{id}/jobs/{job_id}/stages"))
@@ -250,6 +254,9 @@ impl Maker<'_> {
                 None if list.path == "/2.0/jobs" => {
                     self.values("/2.0/vehicles/{id}/jobs/{job_id}", &json!({})).await;
                 }
+                None if list.path == "/2.0/stock-book" => {
+                    self.values("/2.0/stock-book/{number}", &json!({})).await;
+                }
                 None => {
                     self.perform(&add, &values).await;
                 }
@@ -305,6 +312,12 @@ impl Maker<'_> {
                     self.steps(before(name), &values).await;
                     self.perform(name, &values).await;
                     "1".to_owned()
+                }
+                Some(Origin::StockNumber) => {
+                    let vehicle = Box::pin(self.values("/2.0/vehicles/{id}", &json!({}))).await;
+                    self.perform("POST /2.0/vehicles/{id}/acquisition", &vehicle).await;
+                    let acquired = self.perform("GET /2.0/vehicles/{id}/acquisition", &vehicle).await;
+                    acquired.json()["data"]["stock_number"].to_string()
                 }
                 Some(Origin::Word) => {
                     let declared = &self.document.json["paths"][&prefix]["get"]["parameters"][0]["schema"];

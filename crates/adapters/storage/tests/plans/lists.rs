@@ -3,7 +3,7 @@
 
 use forecourt_appointments::testing::an_appointment;
 use forecourt_appointments::{AgendaFilter, AppointmentContent, AppointmentFilter, AppointmentStatus};
-use forecourt_billing::{CreditNumber, DealId, InvoiceNumber, OrderId, OrderNumber, PurchaseNumber};
+use forecourt_billing::{CreditNumber, DealId, InvoiceNumber, OrderId, OrderNumber, PurchaseNumber, VatScheme};
 use forecourt_blogs::testing::an_article;
 use forecourt_blogs::{ArticleFilter, ArticleStatus, Publication};
 use forecourt_calls::testing::a_full_call;
@@ -28,6 +28,8 @@ use forecourt_purchases::{OverduePurchase, PurchaseFilter, PurchaseKind};
 use forecourt_reference::{LeadChannel, StockType};
 use forecourt_reviews::testing::a_review;
 use forecourt_reviews::{ReviewFilter, ReviewStatus};
+use forecourt_stock_book::testing::a_stock_entry;
+use forecourt_stock_book::{StockBookFilter, StockStatus};
 use forecourt_storage::Storage;
 use forecourt_vehicles::{FieldCondition, FieldFilter, FilterKind, StatusChoice, VehicleFilter, field_filters};
 use futures_util::future::BoxFuture;
@@ -47,6 +49,7 @@ both_engines!(
     invoices,
     orders,
     purchases,
+    stock_book,
     calls,
     jobs,
     appointments,
@@ -660,6 +663,42 @@ async fn purchases(installation: Installation) {
         tables: &["purchases"],
         read: read!(|reader, business, filter: PurchaseFilter, request| {
             reader.purchases(business, filter, request)
+        }),
+    };
+    list.check(&installation, business, &cases).await;
+}
+
+async fn stock_book(installation: Installation) {
+    let (installation, business) = listening(installation).await;
+    let mut session = installation.begin().await;
+    for number in 1..10 {
+        let entry = a_stock_entry(number, VehicleId::new(number));
+        session.save_stock_entry(business, &entry).await.unwrap();
+    }
+    session.commit().await.unwrap();
+    let StockBookFilter {
+        status: _,
+        vat_scheme: _,
+        vehicle: _,
+        complete: _,
+        purchase_date: _,
+        sale_date: _,
+    } = StockBookFilter::default();
+    let cases: Vec<Case<StockBookFilter>> = vec![
+        case::<StockBookFilter>(&[], |filter| filter.status = Some(StockStatus::Sold)),
+        case::<StockBookFilter>(&[], |filter| filter.vat_scheme = Some(VatScheme::Standard)),
+        case::<StockBookFilter>(&[], |filter| filter.complete = Some(false)),
+        case::<StockBookFilter>(&[], |filter| filter.purchase_date = some_days()),
+        case::<StockBookFilter>(&[], |filter| filter.sale_date = some_days()),
+        case::<StockBookFilter>(&["stock_book_vehicle"], |filter| {
+            filter.vehicle = Some(VehicleId::new(1));
+        }),
+    ];
+    let list: List<StockBookFilter> = List {
+        index: "stock_book_list",
+        tables: &["stock_book"],
+        read: read!(|reader, business, filter: StockBookFilter, request| {
+            reader.stock_entries(business, filter, request)
         }),
     };
     list.check(&installation, business, &cases).await;

@@ -39,6 +39,7 @@ mod purchases;
 mod reviews;
 mod samples;
 mod servers;
+mod stock_book;
 mod stored_forms;
 mod totals;
 mod transactions;
