@@ -4,6 +4,7 @@ mod appointments;
 mod articles;
 mod bills;
 mod calls;
+mod deals;
 mod photos;
 mod purchases;
 mod reviews;
@@ -121,6 +122,7 @@ pub(crate) async fn prepare(
         yard::load(session, gallery, &business, clock).await?;
         purchases::load(session, &business, clock).await?;
         bills::load(session, &business, clock).await?;
+        deals::load(session, &business, clock).await?;
         Ok(Demo::Made(token))
     })
     .await
@@ -193,6 +195,7 @@ mod tests {
     use forecourt_appointments::AppointmentStatus;
     use forecourt_billing::BillStatus;
     use forecourt_calls::CallOutcome;
+    use forecourt_deals::DealStage;
     use forecourt_files::testing::{CopyingPictureMaker, MemoryFileStore};
     use forecourt_invoices::{InvoiceKind, InvoiceStatus};
     use forecourt_orders::OrderStatus;
@@ -341,6 +344,10 @@ mod tests {
                 .filter(|vehicle| stock.contains(&vehicle.kind))
                 .all(|vehicle| vehicle.acquisition.is_some())
         );
+        for stage in DealStage::ALL {
+            let in_stage = state.deals.all().filter(|deal| deal.content.stage == *stage);
+            assert_eq!(in_stage.count(), 2, "{stage:?}");
+        }
         assert!(state.events.is_empty());
         let again = prepared(&database, &clock).await;
         assert!(matches!(again, Demo::ThereAlready { tag } if tag == "demo"));

@@ -81,6 +81,7 @@ impl utoipa::PartialSchema for Currency {
             .schema_type(utoipa::openapi::schema::Type::String)
             .min_length(Some(3))
             .max_length(Some(3))
+            .examples(["GBP"])
             .description(Some("Three-letter ISO 4217 code."))
             .into()
     }

@@ -100,7 +100,7 @@ pub fn document_statuses(kind: DocumentKind) -> Vec<Status> {
 
 /// A stage of a deal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ReferenceDealStage))]
 pub struct DealStage {
     /// The name to compare.
     pub name: &'static str,

@@ -152,7 +152,7 @@ async fn an_export_begins_with_what_is_not_many() {
     let expected = json!({
         "exported": at(0), "contact": contact, "password": true,
         "follow_blocks": office.blocks(ann.id).await.unwrap(), "leads": [], "vehicles": [], "drives": [], "reservations": [],
-        "sales": [], "invoices": [], "orders": [], "calls": [], "appointments": [], "documents": [], "reviews": [], "mails": [], "events": [], "omitted": [],
+        "sales": [], "invoices": [], "orders": [], "purchases": [], "deals": [], "calls": [], "appointments": [], "documents": [], "reviews": [], "mails": [], "events": [], "omitted": [],
     });
     assert_eq!(export, expected);
     let outcome = export_contact(

@@ -59,7 +59,7 @@ codes! {
     }
     PURCHASE_DUPLICATE = CONFLICT, "purchase_duplicate" {
         meaning: "The same supplier's invoice is on another purchase.",
-        cause: "A purchase that is neither cancelled nor credited has this `supplier_invoice` of the same supplier; `details.number` is its number, if it has one.",
+        cause: "A purchase that is neither cancelled nor credited has the same supplier and number of its invoice; `details.number` is its number, if it has one.",
         remedy: "Compare the two. Send `force: true` if the supplier did use its number twice.",
     }
     PURCHASE_ACQUISITION_LINKED = CONFLICT, "purchase_acquisition_linked" {
