@@ -60,6 +60,12 @@ fn forget_person(vehicle: &mut VehicleDraft, person: &Person) {
     {
         sale.customer = None;
     }
+    // The costs that its purchases bill name their supplier.
+    for row in &mut data.stock.purchase_cost_data.0 {
+        if person.is_named(&row.supplier) {
+            row.supplier.clear();
+        }
+    }
     redact_texts(data, person);
     let mut comments = vehicle.offer.comments.as_str().to_owned();
     if person.redact(&mut comments) {
@@ -75,12 +81,6 @@ fn forget_person(vehicle: &mut VehicleDraft, person: &Person) {
         }
         if id.is_none() && person.is_named(name) {
             name.clear();
-        }
-    }
-    // The costs that its purchases bill name their supplier.
-    for row in &mut stock.purchase_cost_data.0 {
-        if person.is_named(&row.supplier) {
-            row.supplier.clear();
         }
     }
 }
