@@ -69,11 +69,12 @@ pub(super) async fn load(session: &mut dyn Session, business: &Business, clock: 
         .into_iter()
         .zip(Turn::ALL.into_iter().chain(std::iter::repeat(Turn::Paid)))
     {
-        office.bill(vehicle, turn).await.map_err(refused)?;
+        // Their futures are long.
+        Box::pin(office.bill(vehicle, turn)).await.map_err(refused)?;
     }
     let for_sale: Vec<&Vehicle> = of(VehicleStatus::ForSale).collect();
     // The oldest are one of each class, which are to stay for sale.
-    office.raise_others(&for_sale).await.map_err(refused)
+    Box::pin(office.raise_others(&for_sale)).await.map_err(refused)
 }
 
 /// The turn that the bill of a sale takes.
