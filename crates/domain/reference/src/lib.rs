@@ -49,7 +49,7 @@ pub use option_list::OptionList;
 #[cfg(feature = "data")]
 pub use option_values::OptionValue;
 pub use product::{InvalidPercent, Percent, Product, ProductVat};
-pub use status_lists::{DealStage, DocumentKind, Status, deal_stages, document_statuses, vehicle_statuses};
+pub use status_lists::{DealStageEntry, DocumentKind, Status, deal_stages, document_statuses, vehicle_statuses};
 pub use stock_type::{StockType, VehicleType};
 pub use tag::{AppliedTag, RecordTags, Tag, TagChoice, TagChoices, TagResource, TagSet, TagView};
 #[cfg(feature = "data")]

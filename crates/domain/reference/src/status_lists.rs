@@ -100,8 +100,8 @@ pub fn document_statuses(kind: DocumentKind) -> Vec<Status> {
 
 /// A stage of a deal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ReferenceDealStage))]
-pub struct DealStage {
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct DealStageEntry {
     /// The name to compare.
     pub name: &'static str,
     /// The name to show.
@@ -109,7 +109,7 @@ pub struct DealStage {
 }
 
 /// Returns the stages of a deal, in their order (contract, "Reference objects").
-pub fn deal_stages() -> Vec<DealStage> {
+pub fn deal_stages() -> Vec<DealStageEntry> {
     [
         ("pending", "Pending"),
         ("begin", "Begin"),
@@ -126,7 +126,7 @@ pub fn deal_stages() -> Vec<DealStage> {
         ("declined", "Declined"),
         ("fatal", "Fatal"),
     ]
-    .map(|(name, label)| DealStage { name, label })
+    .map(|(name, label)| DealStageEntry { name, label })
     .to_vec()
 }
 

@@ -2,8 +2,8 @@
 
 use forecourt_kernel::{EventName, Line, StaffId, TimeZone};
 use forecourt_reference::{
-    BookingType, DealStage, DocumentKind, Generation, JobBoard, LeadChannel, LeadType, Make, MediaBackground, Model,
-    Named, OpeningHours, OptionList, Product, Site, Status, StockType, TagResource, TagSet, TagView, Taxonomy,
+    BookingType, DealStageEntry, DocumentKind, Generation, JobBoard, LeadChannel, LeadType, Make, MediaBackground,
+    Model, Named, OpeningHours, OptionList, Product, Site, Status, StockType, TagResource, TagSet, TagView, Taxonomy,
     VehicleClass, VehicleType, deal_stages, document_statuses, vehicle_statuses,
 };
 use serde::Serialize;
@@ -406,7 +406,7 @@ async fn list_booking_types(call: Call) -> Result<Reply, ApiError> {
 /// List the stages of a deal
 #[utoipa::path(get, path = "/2.0/reference/deal-stages", tag = "reference", security(("bearer" = ["reference:read"])),
     params(FieldsParameter),
-    responses((status = 200, description = "The stages", body = Envelope<Vec<DealStage>>)))]
+    responses((status = 200, description = "The stages", body = Envelope<Vec<DealStageEntry>>)))]
 async fn list_deal_stages(call: Call) -> Result<Reply, ApiError> {
     answer(&call, &deal_stages())
 }
