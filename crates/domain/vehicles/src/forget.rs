@@ -60,17 +60,7 @@ fn forget_person(vehicle: &mut VehicleDraft, person: &Person) {
     {
         sale.customer = None;
     }
-    // The costs that its purchases bill name their supplier.
-    for row in &mut data.stock.purchase_cost_data.0 {
-        if person.is_named(&row.supplier) {
-            row.supplier.clear();
-        }
-    }
-    redact_texts(data, person);
-    let mut comments = vehicle.offer.comments.as_str().to_owned();
-    if person.redact(&mut comments) {
-        vehicle.offer.comments = LongText::new(comments).unwrap_or_default();
-    }
+    // Names that stand alone are emptied, before they would be redacted within the texts.
     let stock = &mut data.stock;
     for (id, name) in [
         (&mut stock.funding_provider_id, &mut stock.funding_provider),
@@ -82,6 +72,17 @@ fn forget_person(vehicle: &mut VehicleDraft, person: &Person) {
         if id.is_none() && person.is_named(name) {
             name.clear();
         }
+    }
+    // The costs that its purchases bill name their supplier.
+    for row in &mut data.stock.purchase_cost_data.0 {
+        if person.is_named(&row.supplier) {
+            row.supplier.clear();
+        }
+    }
+    redact_texts(data, person);
+    let mut comments = vehicle.offer.comments.as_str().to_owned();
+    if person.redact(&mut comments) {
+        vehicle.offer.comments = LongText::new(comments).unwrap_or_default();
     }
 }
 
