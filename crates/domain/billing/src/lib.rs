@@ -37,6 +37,7 @@ mod party;
 mod payment;
 mod printed;
 mod sending;
+mod size;
 mod status;
 mod totals;
 mod vat;
@@ -75,6 +76,7 @@ pub use printed::{
     print_party, print_payments, print_totals,
 };
 pub use sending::{OutgoingDocument, SendDocument, SentDocument};
+pub use size::validate_shown_size;
 pub use status::{BillStatus, MOVES, Move, StatusChoice, TransitionError, Trigger, UnknownBillStatus, next};
 pub use totals::{Totals, negative, sum};
 pub use vat::{InvalidVatRate, UnknownVatScheme, VatRate, VatScheme, VatSplit};

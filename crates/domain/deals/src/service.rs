@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use forecourt_accounts::{Business, Caller};
-use forecourt_billing::{DealId, InvoiceId, OrderId, sum};
+use forecourt_billing::{DealId, InvoiceId, OrderId, sum, validate_shown_size};
 use forecourt_kernel::{
     BoxError, BusinessId, Clock, ContactId, EventName, NewEvent, Page, PageRequest, Precondition, StoreError,
     StoreResult, Target, Timestamp, ValidationErrors, VehicleId,
@@ -15,9 +15,6 @@ use crate::{
     Deal, DealChanges, DealContent, DealError, DealFilter, DealReader, DealReason, DealStage, DealStore, FullDeal,
     MovedBy, Step, Surroundings,
 };
-
-/// The maximum size of a deal as it is shown in full, in bytes.
-const MAX_SHOWN_BYTES: usize = 256 * 1024;
 
 /// A deal that was opened.
 #[derive(Clone, PartialEq, Debug)]
@@ -151,7 +148,7 @@ pub async fn open_deal(
     let deal = store.insert_deal(business.id, content, now).await?;
     let deal = show_deal(store, business.id, deal).await?;
     let shown = shown(&deal)?;
-    validate_size(&shown)?;
+    validate_shown_size("a deal", &shown)?;
     record(store, business.id, EventName::DealCreated, None, &deal, shown, now).await?;
     Ok(Opened::Created(deal))
 }
@@ -229,7 +226,7 @@ async fn change(
         store.save_deal(business.id, &deal).await?;
         return Ok(deal);
     }
-    validate_size(&shown(&deal)?)?;
+    validate_shown_size("a deal", &shown(&deal)?)?;
     save(
         store,
         business.id,
@@ -277,7 +274,7 @@ pub async fn note_invoice(
     save(store, business, EventName::DealUpdated, stored, content, clock.now()).await
 }
 
-/// Keeps the deposit that a locked deal shows, because its invoice takes it over. Nobody sees a difference, so there is no event.
+/// Keeps the deposit that a locked deal shows, because its invoice takes it over. Callers see no difference, so there is no event.
 ///
 /// # Errors
 /// [`DealError::Store`].
@@ -416,7 +413,6 @@ async fn record(
     shown: Value,
     at: Timestamp,
 ) -> StoreResult<()> {
-    let mut data = shown;
     // Version and time of change always differ (areas §10.0), even within a second.
     let before = before.cloned().map(|mut before| {
         if let Some(members) = before.as_object_mut() {
@@ -424,21 +420,6 @@ async fn record(
         }
         before
     });
-    forecourt_kernel::add_changed(before.as_ref(), &mut data);
-    let event = NewEvent {
-        name,
-        record: deal.id.get(),
-        data: data.to_string(),
-        at,
-    };
+    let event = NewEvent::of_change(name, deal.id.get(), before.as_ref(), shown, at);
     store.record(business, event).await
-}
-
-/// Checks that a deal is not too large as it is shown.
-fn validate_size(shown: &Value) -> Result<(), DealError> {
-    if shown.to_string().len() > MAX_SHOWN_BYTES {
-        let message = "is too large: a deal may have at most 262144 bytes";
-        return Err(ValidationErrors::one("body", message).into());
-    }
-    Ok(())
 }

@@ -1,6 +1,6 @@
 //! The use cases. None begins, commits or retries a transaction.
 //!
-//! Whoever writes a job locks its vehicle first, so that its jobs are counted and compared one after another. The vehicle itself does
+//! A write of a job locks its vehicle first, so that its jobs are counted and compared one after another. The vehicle itself does
 //! not change.
 
 mod boards;
@@ -12,7 +12,7 @@ use forecourt_accounts::Caller;
 use forecourt_files::FileName;
 use forecourt_kernel::{
     BoxError, BusinessId, Clock, ContactId, EventName, JobId, NewEvent, Page, PageRequest, Precondition, ScopeSet,
-    StoreError, Target, Timestamp, ValidationErrors, VehicleId, add_changed,
+    StoreError, Target, Timestamp, ValidationErrors, VehicleId,
 };
 use serde_json::Value;
 
@@ -274,14 +274,8 @@ async fn record(
 ) -> Result<(), StoreError> {
     let unwritable = |failure| StoreError::Other(BoxError::from(failure));
     let before = before.map(shown).transpose().map_err(unwritable)?;
-    let mut data = shown(job).map_err(unwritable)?;
-    add_changed(before.as_ref(), &mut data);
-    let event = NewEvent {
-        name,
-        record: job.id.get(),
-        data: data.to_string(),
-        at,
-    };
+    let shown = shown(job).map_err(unwritable)?;
+    let event = NewEvent::of_change(name, job.id.get(), before.as_ref(), shown, at);
     store.record(business, event).await
 }
 

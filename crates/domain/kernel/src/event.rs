@@ -3,8 +3,9 @@
 use std::{fmt, str::FromStr};
 
 use async_trait::async_trait;
+use serde_json::Value;
 
-use crate::{BusinessId, Scope, ScopeSet, StoreResult, Timestamp};
+use crate::{BusinessId, Scope, ScopeSet, StoreResult, Timestamp, add_changed};
 
 macro_rules! events {
     ($($variant:ident = $name:literal, $scope:ident, $description:literal;)+) => {
@@ -135,6 +136,20 @@ pub struct NewEvent {
     pub data: String,
     /// The time of the event.
     pub at: Timestamp,
+}
+
+impl NewEvent {
+    /// Makes the event of a change of a record, which names in `changed` the members that differ from `before` ([`add_changed`]).
+    pub fn of_change(name: EventName, record: i64, before: Option<&Value>, shown: Value, at: Timestamp) -> Self {
+        let mut data = shown;
+        add_changed(before, &mut data);
+        Self {
+            name,
+            record,
+            data: data.to_string(),
+            at,
+        }
+    }
 }
 
 /// The number of an event within its business: 1, 2, 3 … without gaps.

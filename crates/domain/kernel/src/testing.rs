@@ -14,7 +14,7 @@ use std::sync::{
 use async_trait::async_trait;
 
 use crate::{
-    BusinessId, Clock, Cursor, EventLog, Mail, MailOutbox, NewEvent, Page, PageRequest, Position, StoreResult,
+    BusinessId, Clock, Cursor, EventLog, Mail, MailOutbox, NewEvent, Page, PageRequest, Position, Range, StoreResult,
     Timestamp,
 };
 
@@ -209,4 +209,28 @@ pub async fn assert_pages<T: Clone + PartialEq + fmt::Debug>(
         let beyond = list(page(Position::After(Cursor::at([before_all])))).await;
         assert_eq!((beyond.items, beyond.next), (Vec::new(), None), "behind the last");
     }
+}
+
+/// The filter of a list by a range with both bounds.
+pub const fn between<T>(from: T, to: T) -> Option<Range<T>> {
+    Some(Range {
+        from: Some(from),
+        to: Some(to),
+    })
+}
+
+/// The filter of a list by a lower bound.
+pub const fn since<T>(from: T) -> Option<Range<T>> {
+    Some(Range {
+        from: Some(from),
+        to: None,
+    })
+}
+
+/// The filter of a list by an upper bound.
+pub const fn until<T>(to: T) -> Option<Range<T>> {
+    Some(Range {
+        from: None,
+        to: Some(to),
+    })
 }

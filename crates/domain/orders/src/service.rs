@@ -3,7 +3,8 @@
 
 use forecourt_accounts::{Business, Caller};
 use forecourt_billing::{
-    Agreement, AgreementPatch, BillingReader, InvoiceId, Live, OrderId, VatScheme, merge, sum, validate_whole,
+    Agreement, AgreementPatch, BillingReader, InvoiceId, Live, OrderId, VatScheme, merge, sum, validate_shown_size,
+    validate_whole,
 };
 use forecourt_kernel::{
     BoxError, BusinessId, Clock, Date, EventName, Field, InvalidValue, Money, NewEvent, Page, PageRequest, StoreError,
@@ -15,9 +16,6 @@ use crate::{
     FullOrder, Order, OrderChanges, OrderContent, OrderError, OrderFilter, OrderIssue, OrderOwn, OrderReader,
     OrderStatus, OrderStore, changes::day, order::defaults,
 };
-
-/// The maximum size of an order as it is shown in full, in bytes.
-const MAX_SHOWN_BYTES: usize = 256 * 1024;
 
 /// Returns a page of the caller's orders, newest first, each with what is live of it.
 ///
@@ -162,7 +160,7 @@ pub async fn draft_order(
     merge(&draft.valid_until, &mut content.valid_until, None, |&day| Some(day));
     let order = store.insert_order(business.id, content, now).await?;
     let shown = show(store, business, &order).await?;
-    validate_size(&shown)?;
+    validate_shown_size("an order", &shown)?;
     record(store, business.id, EventName::OrderCreated, None, &order, shown, now).await?;
     Ok(order)
 }
@@ -187,7 +185,7 @@ pub async fn draft_from_agreement(
         .insert_order(business.id, OrderContent::draft(agreement), now)
         .await?;
     let shown = show(store, business, &order).await?;
-    validate_size(&shown)?;
+    validate_shown_size("an order", &shown)?;
     record(store, business.id, EventName::OrderCreated, None, &order, shown, now).await?;
     Ok(order)
 }
@@ -249,7 +247,7 @@ pub async fn update_order(
         ..stored.clone()
     };
     let shown = show(store, business, &order).await?;
-    validate_size(&shown)?;
+    validate_shown_size("an order", &shown)?;
     save(store, business, EventName::OrderUpdated, &stored, order, now).await
 }
 
@@ -454,22 +452,6 @@ async fn record(
     shown: Value,
     at: Timestamp,
 ) -> StoreResult<()> {
-    let mut data = shown;
-    forecourt_kernel::add_changed(before, &mut data);
-    let event = NewEvent {
-        name,
-        record: order.id.get(),
-        data: data.to_string(),
-        at,
-    };
+    let event = NewEvent::of_change(name, order.id.get(), before, shown, at);
     store.record(business, event).await
-}
-
-/// Checks that an order is not too large as it is shown.
-fn validate_size(shown: &Value) -> Result<(), OrderError> {
-    if shown.to_string().len() > MAX_SHOWN_BYTES {
-        let message = "is too large: an order may have at most 262144 bytes";
-        return Err(ValidationErrors::one("body", message).into());
-    }
-    Ok(())
 }

@@ -7,7 +7,7 @@ use forecourt_accounts::{Business, Caller};
 use forecourt_billing::{
     BillLine, BillStatus, BilledVehicle, BillingReader, Issue, LineFacts, LineKind, LineSide, NewPayment, NoteLine,
     Payment, PaymentKind, PurchaseId, Reversal, Trigger, add_payment, check_day, credit_lines, legal_party, merge,
-    negative, next, payment_of, products, read_lines, reversal, sum,
+    negative, next, payment_of, products, read_lines, reversal, sum, validate_shown_size,
 };
 use forecourt_kernel::{
     BoxError, BusinessId, Clock, ContactId, Date, EventName, Field, InvalidValue, Money, NewEvent, Page, PageRequest,
@@ -19,9 +19,6 @@ use crate::{
     FullPurchase, LinkedJob, NewPurchase, NewPurchaseCredit, Purchase, PurchaseChanges, PurchaseContent,
     PurchaseCredit, PurchaseError, PurchaseFilter, PurchaseKind, PurchaseReader, PurchaseStore, supplier_invoice_key,
 };
-
-/// The maximum size of a purchase as it is shown in full, in bytes.
-const MAX_SHOWN_BYTES: usize = 256 * 1024;
 
 /// Returns a page of the caller's purchases, newest first. In the full view each is shown with what is live of it.
 ///
@@ -364,7 +361,7 @@ pub async fn insert(
 ) -> Result<Purchase, PurchaseError> {
     let purchase = store.insert_purchase(business.id, content, now).await?;
     let shown = show(store, business, &purchase).await?;
-    validate_size(&shown)?;
+    validate_shown_size("a purchase", &shown)?;
     record(
         store,
         business.id,
@@ -462,7 +459,7 @@ pub async fn update_purchase(
         ..stored.clone()
     };
     let shown = show(store, business, &purchase).await?;
-    validate_size(&shown)?;
+    validate_shown_size("a purchase", &shown)?;
     save(store, business, EventName::PurchaseUpdated, &stored, purchase, now).await
 }
 
@@ -877,22 +874,6 @@ async fn record(
     shown: Value,
     at: Timestamp,
 ) -> StoreResult<()> {
-    let mut data = shown;
-    forecourt_kernel::add_changed(before, &mut data);
-    let event = NewEvent {
-        name,
-        record: purchase.id.get(),
-        data: data.to_string(),
-        at,
-    };
+    let event = NewEvent::of_change(name, purchase.id.get(), before, shown, at);
     store.record(business, event).await
-}
-
-/// Checks that a purchase is not too large as it is shown.
-fn validate_size(shown: &Value) -> Result<(), PurchaseError> {
-    if shown.to_string().len() > MAX_SHOWN_BYTES {
-        let message = "is too large: a purchase may have at most 262144 bytes";
-        return Err(ValidationErrors::one("body", message).into());
-    }
-    Ok(())
 }

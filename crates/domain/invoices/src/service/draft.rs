@@ -1,12 +1,14 @@
 //! Drafts, and changes of invoices (areas §10.2).
 
 use forecourt_accounts::{Business, Caller};
-use forecourt_billing::{Agreement, AgreementPatch, BillingReader, DealId, InvoiceId, OrderId, merge};
+use forecourt_billing::{
+    Agreement, AgreementPatch, BillingReader, DealId, InvoiceId, OrderId, merge, validate_shown_size,
+};
 use forecourt_kernel::{
     Clock, Date, EventName, Field, InvalidValue, StoreResult, Target, Timestamp, ValidationErrors, VehicleId,
 };
 
-use super::{Ledger, lock_invoice, validate_size};
+use super::{Ledger, lock_invoice};
 use crate::{
     Invoice, InvoiceChanges, InvoiceContent, InvoiceError, InvoiceOwn, InvoiceStatus, InvoiceStore, Issue, NewInvoice,
     NewInvoiceOwn, Trigger, day, due_days, invoice::defaults, nested_payment, next, take,
@@ -208,7 +210,7 @@ pub async fn update_invoice(
     };
     let mut ledger = Ledger { store, business, now };
     let shown = ledger.show(&invoice).await?;
-    validate_size(&shown)?;
+    validate_shown_size("an invoice", &shown)?;
     ledger.save(EventName::InvoiceUpdated, &stored, invoice).await
 }
 

@@ -10,10 +10,9 @@ mod retain;
 mod send;
 
 use forecourt_accounts::{Business, Caller};
-use forecourt_billing::{InvoiceId, Live};
+use forecourt_billing::{InvoiceId, Live, validate_shown_size};
 use forecourt_kernel::{
     BoxError, BusinessId, EventName, NewEvent, Page, PageRequest, StoreError, StoreResult, Target, Timestamp,
-    ValidationErrors,
 };
 use serde_json::Value;
 
@@ -32,9 +31,6 @@ pub use self::{
 };
 
 use crate::{FullInvoice, Invoice, InvoiceError, InvoiceFilter, InvoiceReader, InvoiceStore};
-
-/// The maximum size of an invoice as it is shown in full, in bytes.
-const MAX_SHOWN_BYTES: usize = 256 * 1024;
 
 /// Returns a page of the caller's invoices, newest first. In the full view each is shown with what is live of it.
 ///
@@ -131,7 +127,7 @@ impl Ledger<'_> {
     pub(crate) async fn insert(&mut self, content: crate::InvoiceContent) -> Result<Invoice, InvoiceError> {
         let invoice = self.store.insert_invoice(self.business.id, content, self.now).await?;
         let shown = self.show(&invoice).await?;
-        validate_size(&shown)?;
+        validate_shown_size("an invoice", &shown)?;
         self.record(EventName::InvoiceCreated, None, &invoice, shown).await?;
         Ok(invoice)
     }
@@ -165,23 +161,7 @@ impl Ledger<'_> {
         invoice: &Invoice,
         shown: Value,
     ) -> StoreResult<()> {
-        let mut data = shown;
-        forecourt_kernel::add_changed(before, &mut data);
-        let event = NewEvent {
-            name,
-            record: invoice.id.get(),
-            data: data.to_string(),
-            at: self.now,
-        };
+        let event = NewEvent::of_change(name, invoice.id.get(), before, shown, self.now);
         self.store.record(self.business.id, event).await
     }
-}
-
-/// Checks that an invoice is not too large as it is shown.
-fn validate_size(shown: &Value) -> Result<(), InvoiceError> {
-    if shown.to_string().len() > MAX_SHOWN_BYTES {
-        let message = "is too large: an invoice may have at most 262144 bytes";
-        return Err(ValidationErrors::one("body", message).into());
-    }
-    Ok(())
 }

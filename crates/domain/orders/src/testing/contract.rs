@@ -4,7 +4,7 @@ use forecourt_billing::{
     Agreement, BankAccount, BillLine, DealId, ExchangeScheme, InvoiceId, LegalParty, LineKind, PartExchange, Party,
     PartyAddress, SaleFinance,
 };
-use forecourt_kernel::testing::assert_pages;
+use forecourt_kernel::testing::{assert_pages, between, since, until};
 use forecourt_kernel::{
     BusinessId, ContactId, Country, Currency, LongText, Money, PageRequest, Range, SiteId, StaffId, VehicleId, Version,
 };
@@ -66,27 +66,6 @@ async fn lists(store: &mut dyn OrderStore, business: BusinessId, filter: &OrderF
         },
     )
     .await;
-}
-
-const fn between<T>(from: T, to: T) -> Option<Range<T>> {
-    Some(Range {
-        from: Some(from),
-        to: Some(to),
-    })
-}
-
-const fn since<T>(from: T) -> Option<Range<T>> {
-    Some(Range {
-        from: Some(from),
-        to: None,
-    })
-}
-
-const fn until<T>(to: T) -> Option<Range<T>> {
-    Some(Range {
-        from: None,
-        to: Some(to),
-    })
 }
 
 async fn lists_what_passes(store: &mut dyn OrderStore, ours: BusinessId, theirs: BusinessId) -> Vec<Order> {

@@ -4,7 +4,7 @@ use forecourt_billing::{
     BankAccount, BillLine, BillStatus, InvoiceId, LegalParty, NoteLine, Party, PartyAddress, Payment, PaymentKind,
     PaymentMethod, PurchaseCreditNumber, PurchaseNumber, StatusChoice, VatRate, VatScheme,
 };
-use forecourt_kernel::testing::assert_pages;
+use forecourt_kernel::testing::{assert_pages, between, since, until};
 use forecourt_kernel::{
     BusinessId, ContactId, Country, Currency, LongText, Money, PageRequest, Range, SiteId, VehicleId, Version,
 };
@@ -69,27 +69,6 @@ async fn lists(store: &mut dyn PurchaseStore, business: BusinessId, filter: &Pur
         },
     )
     .await;
-}
-
-const fn between<T>(from: T, to: T) -> Option<Range<T>> {
-    Some(Range {
-        from: Some(from),
-        to: Some(to),
-    })
-}
-
-const fn since<T>(from: T) -> Option<Range<T>> {
-    Some(Range {
-        from: Some(from),
-        to: None,
-    })
-}
-
-const fn until<T>(to: T) -> Option<Range<T>> {
-    Some(Range {
-        from: None,
-        to: Some(to),
-    })
 }
 
 async fn lists_what_passes(store: &mut dyn PurchaseStore, ours: BusinessId, theirs: BusinessId) -> Vec<Purchase> {
