@@ -1,4 +1,4 @@
-//! What documents show of contacts and vehicles, and their days in columns.
+//! The contacts and vehicles that documents show, and their days in columns.
 
 use std::collections::BTreeSet;
 
@@ -104,6 +104,28 @@ macro_rules! link_vehicles {
     }};
 }
 
+/// Returns the documents whose party is kept for its retention alone, and from before a day, oldest first, with their businesses,
+/// unless those are deleted.
+macro_rules! former_parties {
+    ($session:expr, $table:ident, $before:expr, $limit:expr, $id:ident) => {{
+        let is_deleted = businesses::table
+            .filter(businesses::id.eq($table::business_id))
+            .filter(businesses::deleted.is_not_null());
+        let rows: Vec<(i64, i64)> = $table::table
+            .filter($table::retained.assume_not_null().lt(day($before)))
+            .filter(not(exists(is_deleted)))
+            .order(($table::retained, $table::id))
+            .limit($limit.into())
+            .select(($table::business_id, $table::id))
+            .load($session.conn().await?)
+            .await?;
+        let ids = rows
+            .into_iter()
+            .map(|(business, id)| (BusinessId::new(business), $id::new(id)));
+        Ok(ids.collect())
+    }};
+}
+
 /// Replaces the rows that link a document to the contacts that it names beside its customer.
 macro_rules! link_contacts {
     ($session:expr, $business:expr, $table:ident, $document:ident = $id:expr, $agreement:expr) => {{
@@ -143,4 +165,4 @@ macro_rules! link_credits {
     }};
 }
 
-pub(super) use {link_contacts, link_credits, link_vehicles};
+pub(super) use {former_parties, link_contacts, link_credits, link_vehicles};

@@ -14,7 +14,9 @@ use forecourt_kernel::{
 };
 use forecourt_stock_book::invoice_vat_lines;
 
-use super::billing::{amounts, day, days, folded, link_contacts, link_credits, link_vehicles, retained};
+use super::billing::{
+    amounts, day, days, folded, former_parties, link_contacts, link_credits, link_vehicles, retained,
+};
 use super::owned::OwnedTable;
 use super::selection::{RecordKind, Selection};
 use super::session::{Mode, Read, Session, Write};
@@ -380,35 +382,14 @@ impl InvoiceStore for Session<Write> {
         before: Date,
         limit: u32,
     ) -> StoreResult<Vec<(BusinessId, InvoiceId)>> {
-        let rows: Vec<(i64, i64)> = invoices::table
-            .filter(invoices::retained.assume_not_null().lt(day(before)))
-            .filter(not(exists(
-                businesses::table
-                    .filter(businesses::id.eq(invoices::business_id))
-                    .filter(businesses::deleted.is_not_null()),
-            )))
-            .order((invoices::retained, invoices::id))
-            .limit(limit.into())
-            .select((invoices::business_id, invoices::id))
-            .load(self.conn().await?)
-            .await?;
-        let ids = rows
-            .into_iter()
-            .map(|(business, id)| (BusinessId::new(business), InvoiceId::new(id)));
-        Ok(ids.collect())
+        former_parties!(self, invoices, before, limit, InvoiceId)
     }
 
     async fn next_invoice_number(&mut self, business: BusinessId) -> StoreResult<InvoiceNumber> {
-        let counter = self.counter(business, INVOICES).await?;
-        counter.number += 1;
-        let number = counter.number;
-        Ok(InvoiceNumber::new(number))
+        self.next_number(business, INVOICES).await.map(InvoiceNumber::new)
     }
 
     async fn next_credit_number(&mut self, business: BusinessId) -> StoreResult<CreditNumber> {
-        let counter = self.counter(business, CREDITS).await?;
-        counter.number += 1;
-        let number = counter.number;
-        Ok(CreditNumber::new(number))
+        self.next_number(business, CREDITS).await.map(CreditNumber::new)
     }
 }

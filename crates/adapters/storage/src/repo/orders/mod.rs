@@ -14,7 +14,7 @@ use forecourt_orders::{
     ContactOrderReader, Expired, Order, OrderContent, OrderFilter, OrderReader, OrderStatus, OrderStore, PaidDeposit,
 };
 
-use super::billing::{day, days, folded, link_contacts, link_vehicles, retained};
+use super::billing::{day, days, folded, former_parties, link_contacts, link_vehicles, retained};
 use super::invoices::{InvoiceRow, invoices};
 use super::owned::OwnedTable;
 use super::selection::{RecordKind, Selection};
@@ -342,28 +342,10 @@ impl OrderStore for Session<Write> {
         before: Date,
         limit: u32,
     ) -> StoreResult<Vec<(BusinessId, OrderId)>> {
-        let rows: Vec<(i64, i64)> = orders::table
-            .filter(orders::retained.assume_not_null().lt(day(before)))
-            .filter(not(exists(
-                businesses::table
-                    .filter(businesses::id.eq(orders::business_id))
-                    .filter(businesses::deleted.is_not_null()),
-            )))
-            .order((orders::retained, orders::id))
-            .limit(limit.into())
-            .select((orders::business_id, orders::id))
-            .load(self.conn().await?)
-            .await?;
-        let ids = rows
-            .into_iter()
-            .map(|(business, id)| (BusinessId::new(business), OrderId::new(id)));
-        Ok(ids.collect())
+        former_parties!(self, orders, before, limit, OrderId)
     }
 
     async fn next_order_number(&mut self, business: BusinessId) -> StoreResult<OrderNumber> {
-        let counter = self.counter(business, ORDERS).await?;
-        counter.number += 1;
-        let number = counter.number;
-        Ok(OrderNumber::new(number))
+        self.next_number(business, ORDERS).await.map(OrderNumber::new)
     }
 }

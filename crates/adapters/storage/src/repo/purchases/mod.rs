@@ -17,7 +17,7 @@ use forecourt_purchases::{
 };
 use forecourt_stock_book::purchase_vat_lines;
 
-use super::billing::{amounts, day, days, link_credits, link_vehicles};
+use super::billing::{amounts, day, days, former_parties, link_credits, link_vehicles};
 use super::owned::OwnedTable;
 use super::selection::{RecordKind, Selection};
 use super::session::{Mode, Read, Session, Write};
@@ -362,42 +362,19 @@ impl PurchaseStore for Session<Write> {
         before: Date,
         limit: u32,
     ) -> StoreResult<Vec<(BusinessId, PurchaseId)>> {
-        let rows: Vec<(i64, i64)> = purchases::table
-            .filter(purchases::retained.assume_not_null().lt(day(before)))
-            .filter(not(exists(
-                businesses::table
-                    .filter(businesses::id.eq(purchases::business_id))
-                    .filter(businesses::deleted.is_not_null()),
-            )))
-            .order((purchases::retained, purchases::id))
-            .limit(limit.into())
-            .select((purchases::business_id, purchases::id))
-            .load(self.conn().await?)
-            .await?;
-        let ids = rows
-            .into_iter()
-            .map(|(business, id)| (BusinessId::new(business), PurchaseId::new(id)));
-        Ok(ids.collect())
+        former_parties!(self, purchases, before, limit, PurchaseId)
     }
 
     async fn next_purchase_number(&mut self, business: BusinessId) -> StoreResult<PurchaseNumber> {
-        let counter = self.counter(business, PURCHASES).await?;
-        counter.number += 1;
-        let number = counter.number;
-        Ok(PurchaseNumber::new(number))
+        self.next_number(business, PURCHASES).await.map(PurchaseNumber::new)
     }
 
     async fn next_stock_number(&mut self, business: BusinessId) -> StoreResult<i64> {
-        let counter = self.counter(business, STOCK_BOOK).await?;
-        counter.number += 1;
-        Ok(counter.number)
+        self.next_number(business, STOCK_BOOK).await
     }
 
     async fn next_purchase_credit_number(&mut self, business: BusinessId) -> StoreResult<PurchaseCreditNumber> {
-        let counter = self.counter(business, CREDITS).await?;
-        counter.number += 1;
-        let number = counter.number;
-        Ok(PurchaseCreditNumber::new(number))
+        self.next_number(business, CREDITS).await.map(PurchaseCreditNumber::new)
     }
 }
 

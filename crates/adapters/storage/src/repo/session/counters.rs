@@ -96,6 +96,13 @@ impl Session<Write> {
         Ok(self.lock_counters(business).await?.change(kind))
     }
 
+    /// Draws the next number of a counter of the business.
+    pub(in super::super) async fn next_number(&mut self, business: BusinessId, kind: &'static str) -> StoreResult<i64> {
+        let counter = self.counter(business, kind).await?;
+        counter.number += 1;
+        Ok(counter.number)
+    }
+
     /// As [`Session::counter`], for a session that may share its transaction.
     pub(in super::super) async fn shared_counter(
         &mut self,
