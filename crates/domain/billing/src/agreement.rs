@@ -263,6 +263,12 @@ impl Agreement {
         sold.filter_map(|line| line.vehicle)
     }
 
+    /// Returns the vehicles that an issue takes part with, each once: those of the vehicle lines, and those given in part exchange.
+    pub fn moved_vehicles(&self) -> BTreeSet<VehicleId> {
+        let given = self.part_exchanges.iter().filter_map(|exchange| exchange.vehicle);
+        self.sold_vehicles().chain(given).collect()
+    }
+
     /// Returns the vehicles that any line is for, each once.
     pub fn vehicles(&self) -> BTreeSet<VehicleId> {
         self.lines.iter().filter_map(|line| line.vehicle).collect()
@@ -362,11 +368,19 @@ impl AgreementPatch {
         self.changes.deal.value().copied().map(DealId::new)
     }
 
-    /// Returns the vehicles of the vehicle lines that the changes give.
-    pub fn sold_vehicles(&self) -> impl Iterator<Item = VehicleId> {
-        let lines = self.changes.lines.value().into_iter().flat_map(|lines| lines.iter());
+    /// Returns the vehicles that an issue of a draft with these changes takes part with: those of the vehicle lines, and those given
+    /// in part exchange.
+    pub fn moved_vehicles(&self) -> impl Iterator<Item = VehicleId> {
+        let AgreementChanges {
+            lines, part_exchanges, ..
+        } = &self.changes;
+        let lines = lines.value().into_iter().flat_map(|lines| lines.iter());
         let sold = lines.filter(|line| line.kind == Field::Value(crate::SentKind::Vehicle));
-        sold.filter_map(|line| line.vehicle.value().copied().map(VehicleId::new))
+        let given = part_exchanges.value().into_iter().flat_map(|given| given.iter());
+        let named = sold
+            .map(|line| &line.vehicle)
+            .chain(given.map(|exchange| &exchange.vehicle));
+        named.filter_map(|vehicle| vehicle.value().copied().map(VehicleId::new))
     }
 
     fn faults(&self, business: &Business, now: Timestamp) -> ValidationErrors {

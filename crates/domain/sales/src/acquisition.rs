@@ -137,7 +137,7 @@ pub(crate) struct Acquired {
     pub(crate) supplier: BilledContact,
     /// The part exchange by which it came.
     pub(crate) origin: Option<PurchaseOrigin>,
-    /// What is paid for it already.
+    /// The payments that are made already.
     pub(crate) taken: Vec<Payment>,
 }
 

@@ -1,4 +1,4 @@
-//! What invoices do to the stock book (areas §10.6), and the end of the names in it.
+//! The stock book (areas §10.6) in step with the invoices, and the end of the names in it.
 
 use std::collections::BTreeSet;
 
@@ -11,29 +11,26 @@ use forecourt_vehicles::Vehicle;
 
 use crate::{SaleError, SaleStore};
 
-/// Draws a number in the stock book for each vehicle that is about to be sold and has none, and freezes the numbers in the lines.
+/// Draws a number in the stock book for each vehicle that is about to be sold and has none, and shows the numbers in its lines.
 pub(crate) async fn draw_stock_numbers(
     store: &mut dyn SaleStore,
     business: &Business,
     agreement: &mut Agreement,
     sold: &mut [Vehicle],
 ) -> Result<(), SaleError> {
-    for vehicle in sold.iter_mut() {
-        if vehicle.content.stock_number.is_none() {
-            vehicle.content.stock_number = Some(store.next_stock_number(business.id).await?);
+    for vehicle in sold {
+        let number = match vehicle.content.stock_number {
+            Some(number) => number,
+            None => store.next_stock_number(business.id).await?,
+        };
+        vehicle.content.stock_number = Some(number);
+        for line in agreement
+            .lines
+            .iter_mut()
+            .filter(|line| line.vehicle == Some(vehicle.id))
+        {
+            line.stock_number = Some(number);
         }
-    }
-    for line in &mut agreement.lines {
-        let Some(id) = line.vehicle else {
-            continue;
-        };
-        line.stock_number = match sold.iter().find(|vehicle| vehicle.id == id) {
-            Some(vehicle) => vehicle.content.stock_number,
-            None => {
-                let vehicle = store.vehicle(business.id, id).await?;
-                vehicle.and_then(|vehicle| vehicle.content.stock_number)
-            }
-        };
     }
     Ok(())
 }

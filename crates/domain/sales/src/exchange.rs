@@ -1,5 +1,5 @@
-//! Taking vehicles in part exchange: they become stock, bought from the customer for their allowance, and the finance that is owed
-//! on them is bought from its lender (areas §10.2, step 4 of "Issuing a sale").
+//! Taking vehicles in part exchange (areas §10.2, step 4 of "Issuing a sale"). They become stock, bought from the customer for their
+//! allowance; the finance that is owed on them is bought from its lender.
 
 use forecourt_accounts::{Business, Caller};
 use forecourt_billing::{

@@ -56,9 +56,6 @@ pub async fn issue_invoice(
     let business = &*by.business;
     let mut prepared = invoices::prepare_issue(store, business, id, issue).await?;
     let agreement = prepared.draft.content.agreement.clone();
-    let exchanged = agreement.part_exchanges.iter().filter_map(|exchange| exchange.vehicle);
-    let concerned: BTreeSet<VehicleId> = agreement.sold_vehicles().chain(exchanged).collect();
-    lock_vehicles(store, business, concerned).await?;
     let mut sold = lock_billable(store, business, &agreement).await?;
     let named = agreement.deal.filter(|_| matters_to_deals(&prepared));
     let concerned = lock_deals_of(store, business.id, sold.iter().map(|vehicle| vehicle.id), named).await?;
@@ -164,7 +161,7 @@ pub(crate) async fn lock_vehicles(
     Ok(())
 }
 
-/// Locks the vehicles of the vehicle lines by their ids, and returns them in the order of the lines.
+/// Locks the vehicles of an agreement by their ids, and returns those of the vehicle lines in the order of the lines.
 ///
 /// # Errors
 /// [`VehicleError::AlreadyReserved`] or [`VehicleError::Transition`] for the first one that cannot be billed to the customer.
@@ -173,10 +170,8 @@ pub(crate) async fn lock_billable(
     business: &Business,
     agreement: &Agreement,
 ) -> Result<Vec<Vehicle>, SaleError> {
-    let mut ids: Vec<VehicleId> = agreement.sold_vehicles().collect();
-    ids.sort_unstable();
     let mut locked = BTreeMap::new();
-    for id in ids {
+    for id in agreement.moved_vehicles() {
         locked.insert(id, store.lock_vehicle(business.id, id).await?);
     }
     let mut billable = Vec::with_capacity(locked.len());

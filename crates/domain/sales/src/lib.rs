@@ -1,8 +1,8 @@
 //! Sales and purchases: the use cases that span vehicles, orders, invoices, purchases, deals, leads, jobs and the stock book (areas
 //! §10.2 to §10.6, §10.12).
 //!
-//! Locks are taken in the order document, vehicles by id, deals by id, lead; the counters of numbers come last. None of the functions begins, commits
-//! or retries a transaction.
+//! Locks are taken in the order document, vehicles by id, deals by id, lead; the counters of numbers come last. None of the functions
+//! begins, commits or retries a transaction.
 
 mod acquisition;
 mod book;

@@ -148,7 +148,7 @@ pub async fn convert_order(
     let named = stored.content.agreement.deal;
     if conversion.issue || named.is_some() {
         // Before the counters, which a new draft locks.
-        lock_all(store, business, stored.content.agreement.sold_vehicles(), named).await?;
+        lock_all(store, business, stored.content.agreement.moved_vehicles(), named).await?;
     }
     let Conversion { issue, date, payment } = conversion;
     let agreement = taken_over(&stored.content.agreement, date.unwrap_or_else(|| clock.now().date()));

@@ -131,7 +131,8 @@ pub async fn undo_sale(
     Ok(vehicles::undo_sale(store, clock, by, target).await?)
 }
 
-/// Hands a sold vehicle over, and completes the deals of its buyer about it. From then on a buyer at a distance has 14 days to cancel, which the invoice shows.
+/// Hands a sold vehicle over, and completes the deals of its buyer about it. From then on a buyer at a distance has 14 days
+/// to cancel, which the invoice shows.
 ///
 /// # Errors
 /// Those of [`vehicles::hand_over_vehicle`].

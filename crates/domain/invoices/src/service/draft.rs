@@ -24,9 +24,9 @@ pub struct DraftInvoice {
 }
 
 impl DraftInvoice {
-    /// Returns the vehicles of the vehicle lines.
+    /// Returns the vehicles that its issue takes part with: those of the vehicle lines, and those given in part exchange.
     pub fn vehicles(&self) -> impl Iterator<Item = VehicleId> {
-        self.patch.sold_vehicles()
+        self.patch.moved_vehicles()
     }
 
     /// Returns the deal that it belongs to.
