@@ -1,23 +1,20 @@
 //! The invoices and orders of the sample dealership: its sales billed, with one of each turn that a bill can take.
 
 use forecourt_accounts::{Business, Caller};
-use forecourt_contacts::{ContactFilter, ContactType};
+use forecourt_contacts::ContactType;
 use forecourt_dealership::Session;
 use forecourt_invoices::{
     self as invoices, Credit, Invoice, InvoiceId, InvoiceKind, Issue, NewInvoice, NewPayment, PaymentMethod,
 };
-use forecourt_kernel::{
-    BoxError, Clock, ContactId, Cursor, Date, Line, Money, PageRequest, Position, ScopeSet, StoreError, StoreResult,
-    Timestamp, VehicleId, View,
-};
+use forecourt_kernel::{Clock, ContactId, Date, Line, Money, ScopeSet, StoreResult, Timestamp, VehicleId};
 use forecourt_orders::{self as orders, Order, OrderChanges, OrderIssue};
 use forecourt_reference::StockType;
 use forecourt_sales::{self as sales, Conversion, SaleError};
-use forecourt_vehicles::{Vehicle, VehicleFilter, VehicleStatus};
+use forecourt_vehicles::{Vehicle, VehicleStatus};
 use serde_json::{Value, json};
 
-/// More than the dealership has of vehicles, and of contacts.
-const EVERYTHING: u32 = 200;
+use super::{refused, stored_contacts, stored_vehicles};
+
 /// The price of a vehicle that has none.
 const UNPRICED: Money = Money::from_minor(899_500);
 const DAY: i64 = 86_400;
@@ -25,29 +22,20 @@ const DAY: i64 = 86_400;
 /// Bills every sale, and raises drafts, a general invoice and orders in every status.
 ///
 /// # Errors
-/// [`StoreError`]; what a use case refuses among them.
+/// If the store fails, or a use case refuses a record.
 pub(super) async fn load(session: &mut dyn Session, business: &Business, clock: &dyn Clock) -> StoreResult<()> {
-    let everything = PageRequest {
-        position: Position::After(Cursor::at([i64::MAX])),
-        per_page: EVERYTHING,
-    };
-    let vehicles = session
-        .vehicles(business.id, &VehicleFilter::default(), &everything)
-        .await?;
-    let contacts = session
-        .contacts(business.id, &ContactFilter::default(), &everything, View::Full)
-        .await?;
+    let vehicles = stored_vehicles(session, business).await?;
+    let contacts = stored_contacts(session, business).await?;
     let is_finance = |kind: &ContactType| *kind == ContactType::Finance;
     let lender = contacts
-        .items
         .iter()
         .find(|contact| contact.content.types.iter().any(is_finance))
-        .or(contacts.items.last());
-    let customers: Vec<ContactId> = contacts.items.iter().map(|contact| contact.id).collect();
+        .or(contacts.last());
+    let customers: Vec<ContactId> = contacts.iter().map(|contact| contact.id).collect();
     let (Some(lender), false) = (lender.map(|contact| contact.id), customers.is_empty()) else {
         return Ok(());
     };
-    let mut offered = vehicles.items.iter();
+    let mut offered = vehicles.iter();
     let appraised = offered.find(|vehicle| vehicle.content.status == VehicleStatus::Appraised);
     let mut office = Office {
         session,
@@ -59,7 +47,7 @@ pub(super) async fn load(session: &mut dyn Session, business: &Business, clock: 
     };
     let is_stock = |vehicle: &&Vehicle| matches!(vehicle.content.kind, StockType::InStock | StockType::ToOrder);
     let of = |status: VehicleStatus| {
-        let stock = vehicles.items.iter().filter(is_stock);
+        let stock = vehicles.iter().filter(is_stock);
         stock.filter(move |vehicle| vehicle.content.status == status)
     };
     // Oldest first, as their numbers are.
@@ -80,7 +68,7 @@ pub(super) async fn load(session: &mut dyn Session, business: &Business, clock: 
 /// The turn that the bill of a sale takes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Turn {
-    /// Nobody has paid it in time.
+    /// It is not paid in time.
     Overdue,
     /// A finance provider is billed for a part of it.
     Financed,
@@ -274,9 +262,5 @@ fn car(vehicle: &Vehicle, price: Option<Money>) -> Value {
 }
 
 fn malformed(error: serde_json::Error) -> SaleError {
-    StoreError::Other(BoxError::from(error)).into()
-}
-
-fn refused(error: SaleError) -> StoreError {
-    StoreError::Other(BoxError::from(error))
+    refused(error).into()
 }

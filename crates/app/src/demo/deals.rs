@@ -3,42 +3,31 @@
 use std::collections::BTreeSet;
 
 use forecourt_accounts::Business;
-use forecourt_contacts::ContactFilter;
 use forecourt_dealership::Session;
-use forecourt_deals::{self as deals, DealChanges, DealError, DealReason, DealStage, ReasonCode};
+use forecourt_deals::{self as deals, DealChanges, DealReason, DealStage, ReasonCode};
 use forecourt_invoices::InvoiceFilter;
-use forecourt_kernel::{
-    BoxError, Clock, ContactId, Cursor, LongText, PageRequest, Position, StoreError, StoreResult, VehicleId, View,
-};
+use forecourt_kernel::{Clock, ContactId, LongText, StoreResult, VehicleId};
 use forecourt_orders::OrderFilter;
 use forecourt_reference::StockType;
-use forecourt_vehicles::{Vehicle, VehicleFilter, VehicleStatus};
+use forecourt_vehicles::{Vehicle, VehicleStatus};
 use serde_json::json;
 
-/// More than the dealership has of any record.
-const EVERYTHING: u32 = 200;
+use super::{everything, refused, stored_contacts, stored_vehicles};
+
 const HOUR: i64 = 3_600;
 
 /// Opens the deals, each about a car of its own once its stage needs one.
 ///
 /// # Errors
-/// [`StoreError`]; what a use case refuses among them.
+/// If the store fails, or a use case refuses a record.
 pub(super) async fn load(session: &mut dyn Session, business: &Business, clock: &dyn Clock) -> StoreResult<()> {
-    let everything = PageRequest {
-        position: Position::After(Cursor::at([i64::MAX])),
-        per_page: EVERYTHING,
-    };
-    let vehicles = session
-        .vehicles(business.id, &VehicleFilter::default(), &everything)
-        .await?;
-    let contacts = session
-        .contacts(business.id, &ContactFilter::default(), &everything, View::Simple)
-        .await?;
+    let vehicles = stored_vehicles(session, business).await?;
+    let contacts = stored_contacts(session, business).await?;
     let invoices = session
-        .invoices(business.id, &InvoiceFilter::default(), &everything)
+        .invoices(business.id, &InvoiceFilter::default(), &everything())
         .await?;
     let orders = session
-        .orders(business.id, &OrderFilter::default(), &everything)
+        .orders(business.id, &OrderFilter::default(), &everything())
         .await?;
     // Cars that a document names are another customer's.
     let mut taken: BTreeSet<VehicleId> = BTreeSet::new();
@@ -50,7 +39,7 @@ pub(super) async fn load(session: &mut dyn Session, business: &Business, clock: 
     for order in &orders.items {
         taken.extend(order.content.agreement.sold_vehicles());
     }
-    let mut customers = contacts.items.iter().map(|contact| contact.id).cycle();
+    let mut customers = contacts.iter().map(|contact| contact.id).cycle();
     let stages = DealStage::ALL.iter().chain(DealStage::ALL);
     for (at, &stage) in (0..).zip(stages) {
         let needed = match stage {
@@ -65,7 +54,7 @@ pub(super) async fn load(session: &mut dyn Session, business: &Business, clock: 
                 && matches!(vehicle.content.kind, StockType::InStock | StockType::ToOrder)
                 && !taken.contains(&vehicle.id)
         };
-        let vehicle = vehicles.items.iter().rev().find(suits);
+        let vehicle = vehicles.iter().rev().find(suits);
         taken.extend(vehicle.map(|vehicle| vehicle.id));
         let contact = vehicle.and_then(customer_of).or_else(|| customers.next());
         let mut body = json!({
@@ -75,15 +64,14 @@ pub(super) async fn load(session: &mut dyn Session, business: &Business, clock: 
         if stage == DealStage::Finance {
             body["finance"] = json!({"type": "hp", "amount": 5000, "term": 48, "apr": 9.9, "status": "quoted"});
         }
-        let body: DealChanges =
-            serde_json::from_value(body).map_err(|error| StoreError::Other(BoxError::from(error)))?;
+        let body: DealChanges = serde_json::from_value(body).map_err(refused)?;
         let reason = matches!(stage, DealStage::Declined | DealStage::Fatal).then(|| DealReason {
             code: ReasonCode::WentElsewhere,
             note: LongText::default(),
         });
         let opened = clock.now().plus_seconds(-(30 - at) * 5 * HOUR);
         let loaded = deals::load_deal(session, business, body, stage, reason, opened).await;
-        loaded.map_err(|error: DealError| StoreError::Other(BoxError::from(error)))?;
+        loaded.map_err(refused)?;
     }
     Ok(())
 }

@@ -13,11 +13,12 @@ mod yard;
 pub(crate) use photos::Gallery;
 
 use forecourt_accounts::{Business, BusinessFile, IssuedKey, Token, issue_key};
-use forecourt_dealership::{Database, Loaded};
-use forecourt_kernel::{BoxError, Clock, ScopeSet};
+use forecourt_contacts::{Contact, ContactFilter};
+use forecourt_dealership::{Database, Loaded, Session};
+use forecourt_kernel::{BoxError, Clock, Cursor, PageRequest, Position, ScopeSet, StoreError, StoreResult, View};
 use forecourt_leads::LeadStatus;
 use forecourt_reference::{StockType, VehicleClass};
-use forecourt_vehicles::{VehicleDraft, VehicleStatus};
+use forecourt_vehicles::{Vehicle, VehicleDraft, VehicleFilter, VehicleStatus};
 
 use crate::{
     commands::CommandError,
@@ -120,12 +121,41 @@ pub(crate) async fn prepare(
         appointments::load(session, &business, gallery.random, clock).await?;
         articles::load(session, id, now).await?;
         yard::load(session, gallery, &business, clock).await?;
-        purchases::load(session, &business, clock).await?;
+        // Their futures are long.
+        Box::pin(purchases::load(session, &business, clock)).await?;
         bills::load(session, &business, clock).await?;
-        deals::load(session, &business, clock).await?;
+        Box::pin(deals::load(session, &business, clock)).await?;
         Ok(Demo::Made(token))
     })
     .await
+}
+
+/// Reads more than the dealership has of any record, newest first.
+fn everything() -> PageRequest {
+    PageRequest {
+        position: Position::After(Cursor::at([i64::MAX])),
+        per_page: 200,
+    }
+}
+
+/// Returns the dealership's stored vehicles, newest first.
+async fn stored_vehicles(session: &mut dyn Session, business: &Business) -> StoreResult<Vec<Vehicle>> {
+    let filter = VehicleFilter::default();
+    Ok(session.vehicles(business.id, &filter, &everything()).await?.items)
+}
+
+/// Returns the dealership's stored contacts, newest first.
+async fn stored_contacts(session: &mut dyn Session, business: &Business) -> StoreResult<Vec<Contact>> {
+    let filter = ContactFilter::default();
+    let page = session
+        .contacts(business.id, &filter, &everything(), View::Full)
+        .await?;
+    Ok(page.items)
+}
+
+/// The error for what a use case refuses: the dealership's records are ours, so it is no caller's fault.
+fn refused(error: impl Into<BoxError>) -> StoreError {
+    StoreError::Other(error.into())
 }
 
 /// Returns the dealership's vehicles. The first of those for sale are one of each class.

@@ -2,24 +2,21 @@
 
 use forecourt_accounts::{Business, Caller};
 use forecourt_billing::{Credit, Issue, NewPayment, PaymentMethod, VatScheme};
-use forecourt_contacts::{ContactFilter, ContactType};
+use forecourt_contacts::ContactType;
 use forecourt_dealership::Session;
-use forecourt_kernel::{
-    BoxError, Clock, ContactId, Cursor, Line, LongText, Money, PageRequest, Position, ScopeSet, StoreError,
-    StoreResult, Timestamp, View,
-};
+use forecourt_kernel::{Clock, ContactId, Line, LongText, Money, ScopeSet, StoreResult, Timestamp};
 use forecourt_purchases::{self as purchases, NewAcquisition, NewPurchase, NewPurchaseCredit};
 use forecourt_reference::StockType;
 use forecourt_sales::{self as sales, SaleError};
-use forecourt_vehicles::{Vehicle, VehicleFilter, VehicleStatus, carries_vat};
+use forecourt_vehicles::{Vehicle, VehicleStatus, carries_vat};
 use serde_json::json;
 
-/// More than the dealership has of vehicles, and of contacts.
-const EVERYTHING: u32 = 200;
+use super::{refused, stored_contacts, stored_vehicles};
+
 const DAY: i64 = 86_400;
 /// The price of a vehicle that has none.
 const UNPRICED: Money = Money::from_minor(650_000);
-/// What is bought beside vehicles: a category, and its price without tax.
+/// The costs beside vehicles: a category, and its price without tax.
 const COSTS: [(&str, i64); 10] = [
     ("Valet", 65),
     ("MOT", 55),
@@ -36,26 +33,17 @@ const COSTS: [(&str, i64); 10] = [
 /// Acquires every vehicle in stock, oldest first, and buys what prepares some of them.
 ///
 /// # Errors
-/// [`StoreError`]; what a use case refuses among them.
+/// If the store fails, or a use case refuses a record.
 pub(super) async fn load(session: &mut dyn Session, business: &Business, clock: &dyn Clock) -> StoreResult<()> {
-    let everything = PageRequest {
-        position: Position::After(Cursor::at([i64::MAX])),
-        per_page: EVERYTHING,
-    };
-    let vehicles = session
-        .vehicles(business.id, &VehicleFilter::default(), &everything)
-        .await?;
-    let contacts = session
-        .contacts(business.id, &ContactFilter::default(), &everything, View::Full)
-        .await?;
+    let vehicles = stored_vehicles(session, business).await?;
+    let contacts = stored_contacts(session, business).await?;
     let sells = |kind: &ContactType| matches!(kind, ContactType::Supplier | ContactType::Trade);
     let suppliers: Vec<ContactId> = contacts
-        .items
         .iter()
         .filter(|contact| contact.content.types.iter().any(sells))
         .map(|contact| contact.id)
         .collect();
-    let known = contacts.items.first().map(|contact| contact.id);
+    let known = contacts.first().map(|contact| contact.id);
     let Some(fallback) = suppliers.first().copied().or(known) else {
         return Ok(());
     };
@@ -67,7 +55,7 @@ pub(super) async fn load(session: &mut dyn Session, business: &Business, clock: 
             StockType::InStock | StockType::ToOrder | StockType::Courtesy
         )
     };
-    let stock: Vec<&Vehicle> = vehicles.items.iter().rev().filter(is_stock).collect();
+    let stock: Vec<&Vehicle> = vehicles.iter().rev().filter(is_stock).collect();
     for (vehicle, at) in stock.iter().zip(0..) {
         let supplier = suppliers.next().unwrap_or(fallback);
         // Few are not paid for yet.
@@ -138,7 +126,7 @@ async fn buy(
     let body = json!({
         "supplier": supplier, "supplier_invoice": format!("R-{}", 4_100 + at), "date": date, "lines": [line],
     });
-    let body: NewPurchase = serde_json::from_value(body).map_err(|error| StoreError::Other(BoxError::from(error)))?;
+    let body: NewPurchase = serde_json::from_value(body).map_err(refused)?;
     let draft = purchases::validate_new_purchase(session, &by.business, clock.now(), body).await?;
     let purchase = sales::create_purchase(session, clock, by, &draft).await?.id;
     match at {
@@ -173,8 +161,4 @@ async fn buy(
         }
     }
     Ok(())
-}
-
-fn refused(error: SaleError) -> StoreError {
-    StoreError::Other(BoxError::from(error))
 }

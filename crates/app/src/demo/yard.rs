@@ -2,25 +2,19 @@
 
 use bytes::Bytes;
 use forecourt_accounts::Business;
-use forecourt_contacts::ContactFilter;
 use forecourt_dealership::Session;
 use forecourt_files::{FileKind, FileName};
 use forecourt_invoices::{RaiseDeposit, raise_deposit};
 use forecourt_jobs::JobContent;
-use forecourt_kernel::{
-    BoxError, Clock, ContactId, Cursor, Line, LongText, Money, PageRequest, Position, SiteId, StoreError, StoreResult,
-    Timestamp, View,
-};
+use forecourt_kernel::{Clock, ContactId, Line, LongText, Money, SiteId, StoreResult, Timestamp};
 use forecourt_listings::follow;
 use forecourt_vehicles::{
-    DepositInvoice, DriveCode, ReservationMethod, TestDriveContent, Vehicle, VehicleDocumentContent, VehicleFilter,
-    VehicleStatus, carries_vat,
+    DepositInvoice, DriveCode, ReservationMethod, TestDriveContent, Vehicle, VehicleDocumentContent, VehicleStatus,
+    carries_vat,
 };
 
-use super::Gallery;
+use super::{Gallery, refused, stored_contacts, stored_vehicles};
 
-/// The maximum number of the newest vehicles that are read: more than the dealership has.
-const VEHICLES: u32 = 100;
 const HOUR: i64 = 3600;
 const DEPOSIT: Money = Money::from_minor(9_900);
 /// A document of one page, as small as PDF can be.
@@ -34,17 +28,9 @@ pub(super) async fn load(
     business: &Business,
     clock: &dyn Clock,
 ) -> StoreResult<()> {
-    let newest = PageRequest {
-        position: Position::After(Cursor::at([i64::MAX])),
-        per_page: VEHICLES,
-    };
-    let vehicles = session
-        .vehicles(business.id, &VehicleFilter::default(), &newest)
-        .await?;
-    let filter = ContactFilter::default();
-    let contacts = session.contacts(business.id, &filter, &newest, View::Simple).await?;
+    let contacts = stored_contacts(session, business).await?;
     let (mut reserved, mut for_sale, mut drafts) = (Vec::new(), Vec::new(), Vec::new());
-    for vehicle in vehicles.items {
+    for vehicle in stored_vehicles(session, business).await? {
         // Loaded vehicles are listed by a background job; here the first request must show them.
         follow(session, business, &vehicle, clock.now()).await?;
         match vehicle.content.status {
@@ -65,7 +51,7 @@ pub(super) async fn load(
     for (at, vehicle) in for_sale.iter().take(2).enumerate() {
         keep_document(session, gallery, business, vehicle, clock.now()).await?;
         // Both have been on a drive; the second still is.
-        let customer = contacts.items.get(at).map(|contact| contact.id);
+        let customer = contacts.get(at).map(|contact| contact.id);
         let yesterday = clock.now().plus_seconds(-26 * HOUR);
         let content = drive(customer, yesterday, Some(yesterday.plus_seconds(HOUR)));
         let code = DriveCode::random(gallery.random);
@@ -130,7 +116,7 @@ async fn pay_deposit(
         date: reservation.date.date(),
     };
     let raised = raise_deposit(session, clock, business, deposit).await;
-    let raised = raised.map_err(|error| StoreError::Other(BoxError::from(error)))?;
+    let raised = raised.map_err(refused)?;
     reservation.invoice = raised.number.map(|number| DepositInvoice { id: raised.id, number });
     session.save_vehicle(business.id, &vehicle).await
 }
