@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "what goes wrong in a test fails it")]
 
+#[cfg(feature = "openapi")]
 use std::collections::BTreeSet;
 
 use forecourt_accounts::Business;

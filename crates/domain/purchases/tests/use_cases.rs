@@ -154,10 +154,10 @@ fn set<const N: usize>(fields: [&str; N]) -> BTreeSet<String> {
 
 #[track_caller]
 fn refused_in<T: std::fmt::Debug>(status: BillStatus, refused: Result<T, PurchaseError>) {
-    let Err(PurchaseError::InvalidStatus(found)) = refused else {
-        panic!("{refused:?}")
-    };
-    assert_eq!(found, status);
+    match refused {
+        Err(PurchaseError::InvalidStatus(found)) => assert_eq!(found, status),
+        other => panic!("{other:?}"),
+    }
 }
 
 #[tokio::test]

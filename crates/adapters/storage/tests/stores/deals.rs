@@ -99,7 +99,7 @@ async fn a_deal_forgets_who_is_erased(installation: Installation) {
         .contact_deals(business, customer.id, DealId::new(0))
         .await
         .unwrap();
-    assert_eq!(exported, [own.clone()]);
+    assert_eq!(exported, std::slice::from_ref(&own));
     drop(reader);
     installation.erase(business, &customer).await;
     installation.erase(business, &lender).await;
