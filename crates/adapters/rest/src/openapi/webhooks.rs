@@ -1,7 +1,6 @@
 //! The OpenAPI document's section `webhooks`: the requests that endpoints receive (contract, "Delivery request").
 
 use forecourt_calls::CallEventView;
-use forecourt_invoices::InvoiceView;
 use forecourt_kernel::{EventName, Scope};
 use forecourt_webhooks::{API_VERSION, Envelope, Topic};
 use serde_json::{Value, json};
@@ -35,9 +34,6 @@ const HEADERS: [(&str, &str); 4] = [
 pub(crate) fn schemas() -> Vec<(String, RefOr<Schema>)> {
     let mut schemas = vec![(Envelope::name().into_owned(), Envelope::schema())];
     Envelope::schemas(&mut schemas);
-    // No operation uses invoices yet, so nothing else adds their schema.
-    schemas.push((InvoiceView::name().into_owned(), InvoiceView::schema()));
-    InvoiceView::schemas(&mut schemas);
     // In events a call has a member more than in answers.
     schemas.push((CallEventView::name().into_owned(), CallEventView::schema()));
     CallEventView::schemas(&mut schemas);
