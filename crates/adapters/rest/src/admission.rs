@@ -119,7 +119,7 @@ pub(crate) async fn admit_to_page(
     limit_address(&admission.gate, client, now, info)
 }
 
-/// Counts a request for a feed of appointments, whoever makes it.
+/// Counts a request for a feed of appointments, which has no credential.
 ///
 /// # Errors
 /// 429 if its address has made too many.

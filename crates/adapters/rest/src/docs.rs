@@ -80,7 +80,7 @@ enum Content {
     Readiness,
     /// Photos and videos, some of them only for callers who may see them.
     Files,
-    /// Feeds of appointments, for whoever knows their addresses.
+    /// Feeds of appointments, which their addresses alone open.
     Calendars,
 }
 

@@ -74,7 +74,7 @@ pub(super) async fn load(
             },
             ..AppointmentContent::blank()
         };
-        // Nobody is to get a mail from a sample.
+        // A sample sends no mail.
         session.insert_appointment(business.id, content, None, now).await?;
     }
     for (name, details) in [

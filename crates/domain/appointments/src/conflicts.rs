@@ -11,7 +11,7 @@ use crate::open::{Hours, Span};
 /// The conflicts that one refusal lists.
 pub const MAX_CONFLICTS: usize = 20;
 
-/// An appointment that takes up time, as far as conflicts depend on it.
+/// An appointment whose time is taken, as far as conflicts depend on it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Occupied {
     /// The appointment.

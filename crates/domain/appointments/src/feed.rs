@@ -1,4 +1,4 @@
-//! Calendars to subscribe to, which show appointments to whoever knows their address.
+//! Calendars to subscribe to, which their address alone opens.
 
 use std::str::FromStr;
 

@@ -17,7 +17,7 @@ pub const MEDIA_TYPE: &str = "text/calendar; charset=utf-8";
 pub(crate) enum Method {
     /// It shows an appointment.
     Publish,
-    /// It invites the visitor, or tells of changes.
+    /// It invites the visitor, or updates the entry.
     Request,
     /// It tells the visitor that the appointment will not take place.
     Cancel,

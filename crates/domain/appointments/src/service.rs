@@ -199,7 +199,8 @@ async fn refuse_conflicts(
     }
 }
 
-/// Returns `true` if conflicts are judged again after a change: it touches what they depend on, or takes up time that was free.
+/// Returns `true` if conflicts are judged again after a change: it touches the times, staff, vehicle or calendar, or occupies time
+/// that was free.
 fn may_conflict(before: &AppointmentContent, after: &AppointmentContent) -> bool {
     let of = |content: &AppointmentContent| {
         (

@@ -344,7 +344,7 @@ pub enum LineSide {
     Sales,
     /// What the dealership is billed: products, adjustments and costs.
     Purchases,
-    /// What a deal adds to its vehicle, which it sells by a line of its own: products and adjustments. They may add up to less
+    /// A deal, whose vehicle has a line of its own: products and adjustments. They may add up to less
     /// than 0.
     Extras(Option<VehicleId>),
 }

@@ -231,7 +231,7 @@ pub struct StageChanges {
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<ReasonCode>))]
     pub reason: Field<ReasonCode>,
-    /// What was said about it.
+    /// A note on it.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<LongText>))]
     pub note: Field<LongText>,

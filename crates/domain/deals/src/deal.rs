@@ -353,7 +353,7 @@ impl DealContent {
     }
 }
 
-/// What a deal shows of other records.
+/// The facts of other records that a deal shows.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Surroundings {
     /// The amount that the contact has paid on deposits of the vehicle that stand.
@@ -386,7 +386,7 @@ pub struct Deal {
     pub updated: Timestamp,
     /// Everything else.
     pub content: DealContent,
-    /// What it shows of other records; blank as it is stored.
+    /// The facts of other records that it shows; blank as it is stored.
     pub around: Surroundings,
 }
 

@@ -264,6 +264,6 @@ impl From<DealStage> for DealStageView {
 pub struct DealReason {
     /// The reason.
     pub code: ReasonCode,
-    /// What was said about it; may be empty.
+    /// A note on it; may be empty.
     pub note: forecourt_kernel::LongText,
 }

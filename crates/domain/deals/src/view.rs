@@ -142,7 +142,7 @@ pub struct DealFinanceView<'a> {
     reference: &'a str,
     /// True if the customer was told that the dealership gets a commission.
     commission_disclosed: bool,
-    /// What somebody should look at.
+    /// Warnings: codes of what the figures lack.
     warnings: Vec<DealWarning>,
 }
 

@@ -1,4 +1,4 @@
-//! What is common to the documents that areas keep with their records: names, sizes as text, and the storage limit.
+//! The common part of the documents that areas keep with their records: names, sizes as text, and the storage limit.
 
 use forecourt_kernel::{BusinessId, InvalidText, Line, StoreResult, ValidationErrors};
 

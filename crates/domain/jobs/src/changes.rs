@@ -1,4 +1,4 @@
-//! What callers send about jobs, and the commands that it becomes (areas §10.11).
+//! The bodies that callers send about jobs, and the commands that they become (areas §10.11).
 
 use std::collections::HashSet;
 

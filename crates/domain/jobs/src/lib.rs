@@ -4,8 +4,8 @@
 //! cases are the functions of this crate ([`create_job`], [`change_stage`] …), each over the ports [`JobReader`] and [`JobStore`].
 //! [`FullJob`] and [`SimpleJob`] are the representations in the API and webhooks. The rules are those of areas §10.11.
 //!
-//! The crate knows neither vehicles nor purchases. Whoever creates a vehicle calls [`apply_boards`], and whoever deletes one
-//! [`remove_jobs`]; what a purchase costs comes through [`JobPurchases`].
+//! The crate knows neither vehicles nor purchases. The transaction that creates a vehicle calls [`apply_boards`], and the
+//! one that deletes it [`remove_jobs`]; what a purchase costs comes through [`JobPurchases`].
 //!
 //! With the feature `testing` the crate has a store in memory:
 //!

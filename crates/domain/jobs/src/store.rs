@@ -147,7 +147,7 @@ pub trait JobPurchases: Send {
 /// Stores jobs. All changes through one value commit together or not at all.
 #[async_trait]
 pub trait JobStore: JobReader + JobPurchases + FileRegister + EventLog {
-    /// Locks the vehicle against other writers until the transaction ends, and returns its version. Whoever writes a job has locked
+    /// Locks the vehicle against other writers until the transaction ends, and returns its version. A writer of a job has locked
     /// its vehicle before.
     async fn lock_job_vehicle(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<Option<Version>>;
 

@@ -48,7 +48,7 @@ async fn keep(
     id: VehicleId,
     number: Option<i64>,
 ) -> StoreResult<()> {
-    // Whoever comes second computes it from what the first one has committed.
+    // The second of two writers computes it from what the first one has committed.
     store.lock_stock_book(business.id).await?;
     let vehicle = store.vehicle(business.id, id).await?;
     let number = number.or(vehicle.as_ref().and_then(|vehicle| vehicle.content.stock_number));

@@ -1,6 +1,6 @@
 //! The stock book, which the margin scheme for second-hand goods demands (areas §10.6), and the VAT figures of a period (areas §10.7).
 //!
-//! Nobody edits the book. It is written in the transactions that it follows from: [`follow_vehicle`] with each change of a vehicle,
+//! The book cannot be edited. It is written in the transactions that it follows from: [`follow_vehicle`] with each change of a vehicle,
 //! [`keep_entry`] after a credit of an invoice, and after an acquisition that was undone.
 //!
 //! ```

@@ -58,7 +58,7 @@ fn operations() -> Declared<Vec<Operation>> {
 /// List the stock book
 ///
 /// Newest number first. It has every vehicle that was acquired or is on an issued sale invoice. It follows from purchases, invoices
-/// and vehicles, and nobody edits it. With `Accept: text/csv` the answer is a file of all entries that pass the filters, oldest
+/// and vehicles, and cannot be edited. With `Accept: text/csv` the answer is a file of all entries that pass the filters, oldest
 /// number first.
 #[utoipa::path(get, path = "/2.0/stock-book", tag = "stock-book", security(("bearer" = ["stock-book:read"])),
     params(FilterParameters, PageParameters, FieldsParameter),

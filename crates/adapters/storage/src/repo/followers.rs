@@ -1,4 +1,5 @@
-//! What follows a vehicle in its transactions: its listing, its entry in the stock book, its jobs, and the appointments about it.
+//! The records that follow a vehicle in its transactions: its listing, its entry in the stock book, its jobs, and the appointments
+//! about it.
 
 use async_trait::async_trait;
 use forecourt_accounts::Business;

@@ -50,7 +50,7 @@ async fn list_appointment_feeds(call: Call) -> Result<Answer, ApiError> {
 
 /// Create a feed of appointments
 ///
-/// Whoever knows its address can read it, without a key: it is shown only in this answer. A business has at most 50.
+/// Its address alone opens it, without a key, and is shown only in this answer. A business has at most 50.
 #[utoipa::path(post, path = "/2.0/appointments/feeds", tag = "appointments", security(("bearer" = ["appointments:write"])),
     request_body = FeedBody,
     responses((status = 201, description = "The feed that was created, with its address", body = Envelope<AppointmentFeedView<'static>>)))]

@@ -312,7 +312,7 @@ filters! {
     stage: String;
     /// On this vehicle.
     vehicle: VehicleId;
-    /// Which this staff user sees to, or to a stage of it.
+    /// Of this staff user, who sees to the job or to a stage of it.
     staff: StaffId;
     /// Of which this contact does a stage.
     supplier: ContactId;
